@@ -1,7 +1,7 @@
 // What can be seen of one session's output, made from its journal and its screen (contract 2.5).
 import { stat } from "node:fs/promises";
 import { ServiceError } from "../protocol/errors.ts";
-import { encodeResync, type Resync } from "../protocol/frame/payload.ts";
+import { encodeResync } from "../protocol/frame/payload.ts";
 import type { Content, View } from "./backend.ts";
 import { gapLabel, gapOf, lostBefore, positionOf } from "./journal/event.ts";
 import { eventStream } from "./journal/event-stream.ts";
@@ -9,7 +9,7 @@ import { growthOf } from "./journal/growth.ts";
 import { type Follow, fileBytes, readBytes, readEvents } from "./journal/reader.ts";
 import { castText } from "./journal/recording.ts";
 import type { Screens } from "./screen/screens.ts";
-import { type BasedSource, withScreenSource } from "./screen/source.ts";
+import { viewScreen } from "./screen/source.ts";
 import type { Session } from "./session.ts";
 
 const OCTETS = "application/octet-stream";
@@ -23,17 +23,11 @@ export async function openView(
 ): Promise<Content> {
   switch (view.kind) {
     case "text":
-      return withScreenSource(session, screens, async (source) =>
-        whole("text/plain; charset=utf-8", encode(await screens.text(source, view))),
-      );
+      return whole("text/plain; charset=utf-8", (await viewScreen(session, screens, view)).bytes);
     case "buffer":
-      return withScreenSource(session, screens, async (source) =>
-        whole(OCTETS, (await screens.snapshot(source)).bytes),
-      );
+      return whole(OCTETS, (await viewScreen(session, screens, view)).bytes);
     case "resync":
-      return withScreenSource(session, screens, async (source) =>
-        whole(OCTETS, encodeResync(await resync(source, screens, view))),
-      );
+      return whole(OCTETS, encodeResync(await viewScreen(session, screens, view)));
     case "recording":
       return recording(session, view.follow ? growthOf(session, signal) : undefined);
     case "stream":
@@ -41,18 +35,8 @@ export async function openView(
     case "output":
       return output(session, view.from, view.to);
     case "events":
-      return whole("application/json", encode(JSON.stringify(await events(session, view.from))));
+      return whole("application/json", Buffer.from(JSON.stringify(await events(session, view.from))));
   }
-}
-
-/** Converts the offset within the source to an offset of the session. */
-async function resync(
-  source: BasedSource,
-  screens: Screens,
-  view: Extract<View, { kind: "resync" }>,
-): Promise<Resync> {
-  const { offset, size, bytes } = await screens.resync(source, view);
-  return { offset: offset + source.base, size, bytes };
 }
 
 async function recording(session: Session, follow: Follow | undefined): Promise<Content> {
@@ -120,10 +104,6 @@ async function events(session: Session, from: number): Promise<object[]> {
 
 function whole(type: string, bytes: Uint8Array): Content {
   return { type, length: bytes.length, body: each([bytes]) };
-}
-
-function encode(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
 }
 
 async function* each(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -6,24 +6,34 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
 import { afterAll, expect, test } from "vitest";
-import { type ScreenSource, Screens } from "../../src/sessions/screen/screens.ts";
+import { Screens } from "../../src/sessions/screen/screens.ts";
+import type { ScreenSource } from "../../src/sessions/screen/thread/message.ts";
 import { decodeSnapshot } from "../unit/protocol/frame/decode-snapshot.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ttyhq-screens-"));
-const PLAIN_TEXT = { scrollback: false, styles: false };
+const PLAIN_TEXT = { kind: "text", scrollback: false, styles: false } as const;
+const DRAWING = { kind: "resync" } as const;
 let count = 0;
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-function source(output: string, cols = 20): ScreenSource {
+function source(bytes: string, cols = 20): ScreenSource & { output: string; checkpointPath: string } {
   const id = `session-${++count}`;
-  const outputPath = join(directory, id);
-  writeFileSync(outputPath, output);
+  const output = join(directory, id);
+  writeFileSync(output, bytes);
   return {
-    ...{ id, outputPath, checkpointPath: join(directory, `${id}.checkpoint`) },
-    upTo: Buffer.byteLength(output),
+    ...{ id, output, checkpointPath: join(directory, `${id}.checkpoint`) },
+    upTo: Buffer.byteLength(bytes),
     sizes: [{ offset: 0, cols, rows: 5 }],
   };
+}
+
+function textOf(
+  screens: Screens,
+  shown: ScreenSource,
+  view: { styles: boolean } = PLAIN_TEXT,
+): Promise<string> {
+  return screens.view(shown, { ...PLAIN_TEXT, ...view }).then(({ bytes }) => new TextDecoder().decode(bytes));
 }
 
 /** Takes a second or so to parse. */
@@ -34,16 +44,14 @@ function longOutput(): string {
 test("a screen is seen as bytes to draw it, as text and as cells", async () => {
   await using screens = new Screens();
   const shown = source("one\r\n\x1b[31mtwo\x1b[");
-  const resync = await screens.resync(shown);
+  const resync = await screens.view(shown, DRAWING);
   expect(resync).toMatchObject({ offset: shown.upTo, size: { cols: 20, rows: 5 } });
   const drawing = new TextDecoder().decode(resync.bytes);
   expect(drawing).toMatch(/one.*two/s);
   expect(drawing.endsWith("\x1b[")).toBe(true);
-  expect(await screens.text(shown, PLAIN_TEXT)).toBe("one\ntwo");
-  expect(await screens.text(shown, { scrollback: false, styles: true })).toBe(
-    'one\n[style fg="1"]two[/style]',
-  );
-  const { offset, bytes } = await screens.snapshot(shown);
+  expect(await textOf(screens, shown)).toBe("one\ntwo");
+  expect(await textOf(screens, shown, { styles: true })).toBe('one\n[style fg="1"]two[/style]');
+  const { offset, bytes } = await screens.view(shown, { kind: "buffer" });
   expect(offset).toBe(shown.upTo);
   expect(decodeSnapshot(bytes)).toMatchObject({ cols: 20, cursorX: 3, cursorY: 1 });
 });
@@ -51,19 +59,19 @@ test("a screen is seen as bytes to draw it, as text and as cells", async () => {
 test("output that grows is seen, and so is a session of the same id after it was forgotten", async () => {
   await using screens = new Screens();
   const shown = source("one");
-  expect(await screens.text({ ...shown, upTo: 2 }, PLAIN_TEXT)).toBe("on");
-  expect(await screens.text(shown, PLAIN_TEXT)).toBe("one");
+  expect(await textOf(screens, { ...shown, upTo: 2 })).toBe("on");
+  expect(await textOf(screens, shown)).toBe("one");
   screens.forget(shown.id);
-  writeFileSync(shown.outputPath, "two");
-  expect(await screens.text(shown, PLAIN_TEXT)).toBe("two");
+  writeFileSync(shown.output, "two");
+  expect(await textOf(screens, shown)).toBe("two");
 });
 
 test("a session whose output is gone fails without harm to others", async () => {
   await using screens = new Screens();
-  const lost = { ...source(""), outputPath: join(directory, "nowhere"), upTo: 10 };
+  const lost = { ...source(""), output: join(directory, "nowhere"), upTo: 10 };
   const [failed, shown] = await Promise.allSettled([
-    screens.resync(lost),
-    screens.text(source("text"), PLAIN_TEXT),
+    screens.view(lost, DRAWING),
+    textOf(screens, source("text")),
   ]);
   expect(failed).toMatchObject({ reason: { code: "internal_error" } });
   expect(shown).toMatchObject({ value: "text" });
@@ -72,37 +80,37 @@ test("a session whose output is gone fails without harm to others", async () => 
 test("what takes too long is given up, but not the work that was done", async () => {
   await using screens = new Screens({ timeoutMs: 100 });
   const shown = source(longOutput(), 80);
-  await expect(screens.text(shown, PLAIN_TEXT)).rejects.toMatchObject({
+  await expect(textOf(screens, shown)).rejects.toMatchObject({
     code: "internal_error",
     message: expect.stringContaining("takes too long"),
   });
   await expect
-    .poll(() => screens.text(shown, PLAIN_TEXT).catch(() => ""), { timeout: 60_000 })
+    .poll(() => textOf(screens, shown).catch(() => ""), { timeout: 60_000 })
     .toBe("all of this is parsed");
 });
 
 test("when the thread dies all who wait are told, and the next one gets a new thread", async () => {
   await using screens = new Screens();
   const started: Promise<Worker[]> = once(process, "worker");
-  const waiting = [longOutput(), "text"].map((output) => screens.text(source(output), PLAIN_TEXT));
+  const waiting = [longOutput(), "text"].map((output) => textOf(screens, source(output)));
   const [thread] = await started;
   await thread?.terminate();
   for (const result of await Promise.allSettled(waiting))
     expect(result).toMatchObject({ reason: { code: "internal_error" } });
-  expect(await screens.text(source("text"), PLAIN_TEXT)).toBe("text");
+  expect(await textOf(screens, source("text"))).toBe("text");
 });
 
 test("at the end those who wait are told, checkpoints are written and nothing is answered any more", async () => {
   const screens = new Screens();
   const shown = source("\x1b[Hall of this is parsed\r\n".repeat(10_000));
-  await screens.text(shown, PLAIN_TEXT);
-  const waiting = expect(screens.text(source(longOutput()), PLAIN_TEXT)).rejects.toMatchObject({
+  await textOf(screens, shown);
+  const waiting = expect(textOf(screens, source(longOutput()))).rejects.toMatchObject({
     code: "shutting_down",
   });
   await screens[Symbol.asyncDispose]();
   await waiting;
   expect(existsSync(shown.checkpointPath)).toBe(true);
-  await expect(screens.resync(shown)).rejects.toMatchObject({ code: "shutting_down" });
+  await expect(screens.view(shown, DRAWING)).rejects.toMatchObject({ code: "shutting_down" });
 });
 
 test("the thread keeps no process alive", async () => {
@@ -110,7 +118,8 @@ test("the thread keeps no process alive", async () => {
   const script = `
     import { Screens } from ${JSON.stringify(new URL("../../src/sessions/screen/screens.ts", import.meta.url).href)};
     const screens = new Screens();
-    console.log(await screens.text(${JSON.stringify(shown)}, ${JSON.stringify(PLAIN_TEXT)}));`;
+    const { bytes } = await screens.view(${JSON.stringify(shown)}, ${JSON.stringify(PLAIN_TEXT)});
+    console.log(new TextDecoder().decode(bytes));`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
     timeout: 60_000,
   });

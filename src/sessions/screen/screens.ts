@@ -1,17 +1,17 @@
 // The screens of sessions. Their terminals live in a thread of their own (thread/worker.ts), which is started for the
 // first view and does not keep the process alive.
-import { Worker } from "node:worker_threads";
+import { once } from "node:events";
+import { MessageChannel, Worker } from "node:worker_threads";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import { programFile } from "../../lib/os/installation.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { Resync } from "../../protocol/frame/payload.ts";
 import {
   MAX_SCREEN_TERMINALS,
   SCREEN_CLOSE_TIMEOUT_MS,
   SCREEN_IDLE_MS,
   SCREEN_TIMEOUT_MS,
 } from "../../protocol/limits.ts";
-import type { TextView } from "./terminal/text.ts";
 import type {
   Screen,
   ScreenPoolOptions,
@@ -21,137 +21,91 @@ import type {
   ScreenView,
 } from "./thread/message.ts";
 
-export type { ScreenSource } from "./thread/message.ts";
-
 /** Heap of the thread; exhausting it ends the thread and not the process. */
 const MAX_HEAP_MB = 1_024;
 
-type Thread = { readonly worker: Worker; readonly ended: Promise<void> };
+/** `ended` aborts with the error of those who wait. */
+type Thread = { readonly worker: Worker; readonly ended: AbortController };
 
-export type ScreensOptions = Partial<ScreenPoolOptions> & {
-  /** Timeout of a caller; the work continues for the next one. */
-  readonly timeoutMs?: number;
-};
-
-/**
- * All methods reject with `internal_error` when the output is unreadable, a timeout passes or the thread ends, and with
- * `shutting_down` after disposal. An answer may be for a later offset than requested.
- */
+/** All methods reject with `internal_error` when the output is unreadable, and when the thread ends. */
 export class Screens implements AsyncDisposable {
-  readonly #options: ScreenPoolOptions;
   readonly #timeoutMs: number;
-  /** Bounded by the timeout of the callers. */
-  readonly #pending = new Map<number, PromiseWithResolvers<Screen>>();
   #thread: Thread | undefined;
-  #lastNumber = 0;
   #isClosed = false;
 
-  constructor(options: ScreensOptions = {}) {
-    const { idleMs = SCREEN_IDLE_MS, maxTerminals = MAX_SCREEN_TERMINALS } = options;
-    this.#options = { idleMs, maxTerminals };
-    this.#timeoutMs = options.timeoutMs ?? SCREEN_TIMEOUT_MS;
+  /** `timeoutMs`: of a caller; the work continues for the next one. */
+  constructor({ timeoutMs = SCREEN_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}) {
+    this.#timeoutMs = timeoutMs;
   }
 
   /**
-   * Bytes that bring a reset terminal of that size into the state after the output up to the offset (contract 1.4):
-   * both buffers with up to 1,000 lines of scrollback, cursor, colours, modes and an incomplete sequence.
-   * `isScreenOnly`: without scrollback and without the lines behind an alternate screen.
+   * The screen as text in UTF-8 (contract 2.5, facts 3.8), as a SNAPSHOT_VT, or as the bytes that bring a reset terminal of
+   * that size into the same state (contract 1.4). It may be for a later offset than requested. Rejects with
+   * `internal_error` when the output is unreadable, a timeout passes or the thread ends; `shutting_down` after disposal.
    */
-  async resync(
-    source: ScreenSource,
-    { isScreenOnly = false }: { readonly isScreenOnly?: boolean } = {},
-  ): Promise<Resync> {
-    const { offset, size, bytes } = await this.#view(source, { kind: "resync", isScreenOnly });
-    return { offset, size, bytes };
-  }
-
-  /** The screen as plain text (contract 2.5, facts 3.8). */
-  async text(source: ScreenSource, { scrollback, styles }: TextView): Promise<string> {
-    return (await this.#view(source, { kind: "text", scrollback, styles })).text;
-  }
-
-  /** A SNAPSHOT_VT (facts 2) of the screen. */
-  async snapshot(source: ScreenSource): Promise<{ readonly offset: number; readonly bytes: Uint8Array }> {
-    const { offset, bytes } = await this.#view(source, { kind: "snapshot" });
-    return { offset, bytes };
-  }
-
-  /** Updates the checkpoint of a session without new output, for a fast next view. */
-  async prepare(source: ScreenSource): Promise<void> {
-    await this.#view(source, { kind: "prepare" });
+  async view(source: ScreenSource, view: ScreenView): Promise<Screen> {
+    if (this.#isClosed) throw shuttingDown();
+    this.#thread ??= this.#start();
+    const { worker, ended } = this.#thread;
+    const what = `the screen of session ${source.id}`;
+    const { port1, port2 } = new MessageChannel();
+    const answer = Promise.withResolvers<ScreenReply>();
+    port1.once("message", answer.resolve);
+    try {
+      const request: ScreenRequest = { kind: "view", source, view, reply: port2 };
+      worker.postMessage(request, [port2]);
+      const reply = await withDeadline(answer.promise, this.#timeoutMs, what, ended.signal);
+      if ("screen" in reply) return reply.screen;
+      throw failure(reply.failure);
+    } catch (error) {
+      throw isTimeout(error) ? failure(`${what} takes too long`, error) : error;
+    } finally {
+      port1.close();
+    }
   }
 
   /** The session is gone, with its files. */
   forget(id: string): void {
-    if (this.#thread !== undefined) this.#post(this.#thread, { kind: "forget", id });
+    this.#thread?.worker.postMessage({ kind: "forget", id } satisfies ScreenRequest);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    this.#rejectAll(new ServiceError("shutting_down", "the server is shutting down"));
     const thread = this.#thread;
     if (thread === undefined) return;
-    this.#thread = undefined;
-    thread.worker.ref();
-    this.#post(thread, { kind: "close" });
-    await withDeadline(thread.ended, SCREEN_CLOSE_TIMEOUT_MS, "the end of the screen thread").catch(() => {
-      // At most a checkpoint is lost.
-    });
-    await thread.worker.terminate();
-  }
-
-  async #view(source: ScreenSource, view: ScreenView): Promise<Screen> {
-    if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-    const number = ++this.#lastNumber;
-    const screen = Promise.withResolvers<Screen>();
-    this.#pending.set(number, screen);
-    try {
-      this.#thread ??= this.#start();
-      this.#post(this.#thread, { kind: "view", number, source, view });
-      return await withDeadline(screen.promise, this.#timeoutMs, `the screen of session ${source.id}`);
-    } catch (error) {
-      throw isTimeout(error) ? failure(`the screen of session ${source.id} takes too long`, error) : error;
-    } finally {
-      this.#pending.delete(number);
-    }
+    thread.ended.abort(shuttingDown());
+    const { worker } = thread;
+    worker.ref();
+    const exited = once(worker, "exit");
+    worker.postMessage({ kind: "close" } satisfies ScreenRequest);
+    // Without an exit at most a checkpoint is lost.
+    await succeeded(withDeadline(exited, SCREEN_CLOSE_TIMEOUT_MS, "the end of the screen thread"));
+    await worker.terminate();
   }
 
   #start(): Thread {
+    const workerData: ScreenPoolOptions = { idleMs: SCREEN_IDLE_MS, maxTerminals: MAX_SCREEN_TERMINALS };
     const worker = new Worker(programFile("screen-worker"), {
-      workerData: this.#options,
+      workerData,
       // Those of this process may concern its own main module.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     });
-    const ended = Promise.withResolvers<void>();
-    const thread = { worker, ended: ended.promise };
+    const thread = { worker, ended: new AbortController() };
     const end = (error: ServiceError): void => {
-      ended.resolve();
-      if (this.#thread !== thread) return;
-      this.#thread = undefined;
-      this.#rejectAll(error);
+      if (this.#thread === thread) this.#thread = undefined;
+      thread.ended.abort(error);
     };
-    worker.on("message", (reply: ScreenReply) => this.#settle(reply));
     worker.on("error", (error) => end(failure("the screen thread failed", error)));
     worker.on("exit", (code) => end(failure(`the screen thread ended with code ${code}`)));
     // Last: adding a listener refs the thread.
     worker.unref();
     return thread;
   }
+}
 
-  #post({ worker }: Thread, request: ScreenRequest): void {
-    worker.postMessage(request);
-  }
-
-  #settle(reply: ScreenReply): void {
-    const pending = this.#pending.get(reply.number);
-    if (reply.kind === "screen") pending?.resolve(reply.screen);
-    else pending?.reject(failure(reply.message));
-  }
-
-  #rejectAll(error: ServiceError): void {
-    for (const { reject } of this.#pending.values()) reject(error);
-  }
+function shuttingDown(): ServiceError {
+  return new ServiceError("shutting_down", "the server is shutting down");
 }
 
 function failure(message: string, cause?: unknown): ServiceError {

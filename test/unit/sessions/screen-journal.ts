@@ -4,21 +4,23 @@ import { join } from "node:path";
 import type { TerminalSize } from "../../../src/protocol/schemas/session.ts";
 import type { ScreenSource } from "../../../src/sessions/screen/thread/message.ts";
 
+type FileSource = ScreenSource & { readonly output: string; readonly checkpointPath: string };
+
 /** Output of sessions in a directory of its own, which goes when this is disposed. */
 export class ScreenJournal implements Disposable {
   readonly #directory = mkdtempSync(join(tmpdir(), "ttyhq-screen-"));
   #count = 0;
 
   /** A new session with all of this output. */
-  source(output: Uint8Array | string, size: TerminalSize = { cols: 80, rows: 24 }): ScreenSource {
+  source(bytes: Uint8Array | string, size: TerminalSize = { cols: 80, rows: 24 }): FileSource {
     this.#count++;
-    const outputPath = join(this.#directory, `output-${this.#count}`);
-    writeFileSync(outputPath, output);
+    const output = join(this.#directory, `output-${this.#count}`);
+    writeFileSync(output, bytes);
     return {
       id: `session-${this.#count}`,
-      outputPath,
+      output,
       checkpointPath: join(this.#directory, `checkpoint-${this.#count}`),
-      upTo: Buffer.byteLength(output),
+      upTo: Buffer.byteLength(bytes),
       sizes: [{ offset: 0, ...size }],
     };
   }

@@ -7,22 +7,24 @@ const MAX_READ_BYTES = BLOCK_BYTES + 1024;
 
 /** Synchronous reads of a session's output, for the screen thread. */
 export class ScreenFile implements Disposable {
-  readonly #path: string;
+  readonly #output: string | Uint8Array;
   readonly #block = new Uint8Array(MAX_READ_BYTES);
   #descriptor: number | undefined;
 
-  constructor(path: string) {
-    this.#path = path;
+  /** `output`: its path or its bytes. */
+  constructor(output: string | Uint8Array) {
+    this.#output = output;
   }
 
   /** Valid until the next call; at most BLOCK_BYTES and 1,024 bytes. Throws if the file is unreadable or too short. */
   read(offset: number, length: number): Uint8Array {
+    if (typeof this.#output !== "string") return this.#output.subarray(offset, offset + length);
     let done = 0;
     while (done < length) {
-      this.#descriptor ??= openSync(this.#path, "r");
+      this.#descriptor ??= openSync(this.#output, "r");
       const count = readSync(this.#descriptor, this.#block, done, length - done, offset + done);
       if (count === 0)
-        throw new Error(`${this.#path} ends at byte ${offset + done}, not at ${offset + length}`);
+        throw new Error(`${this.#output} ends at byte ${offset + done}, not at ${offset + length}`);
       done += count;
     }
     return this.#block.subarray(0, length);

@@ -1,16 +1,18 @@
 // Messages between the main thread and the thread of worker.ts.
+import type { MessagePort } from "node:worker_threads";
 import { DEFAULT_COLS, DEFAULT_ROWS } from "../../../protocol/limits.ts";
 import type { TerminalSize } from "../../../protocol/schemas/session.ts";
+import type { View } from "../../backend.ts";
 
 /** The output that a screen is made from. */
 export type ScreenSource = {
-  /** Of the session: one terminal is kept for each. */
+  /** The thread keeps one terminal for each id. */
   readonly id: string;
-  /** Raw output; only ever appended to. */
-  readonly outputPath: string;
-  /** Where a screen is kept, so that the next one need not be made from the beginning. */
-  readonly checkpointPath: string;
-  /** Bytes of the file that are valid and to be shown. */
+  /** Raw output: the path of a file that only grows, or the bytes. */
+  readonly output: string | Uint8Array;
+  /** The screen is kept in this file, so that the next one need not be made from the beginning of the output. */
+  readonly checkpointPath?: string;
+  /** Bytes of the output that are valid and to be shown. */
   readonly upTo: number;
   /** The sizes in force from each offset on, in cells, in ascending order, the first at 0. */
   readonly sizes: readonly (TerminalSize & { readonly offset: number })[];
@@ -26,34 +28,27 @@ export function isSameSize(a: TerminalSize, b: TerminalSize): boolean {
   return a.cols === b.cols && a.rows === b.rows;
 }
 
-/** "prepare" only makes a checkpoint. */
-export type ScreenView =
-  | { readonly kind: "resync"; readonly isScreenOnly: boolean }
-  | { readonly kind: "snapshot" }
-  | { readonly kind: "text"; readonly scrollback: boolean; readonly styles: boolean }
-  | { readonly kind: "prepare" };
+export type ScreenView = Extract<View, { kind: "text" | "buffer" | "resync" }>;
 
-/** The answer to a view: where the output was cut, and its text or bytes. */
+/** The answer to a view: the screen at `offset` of the output. */
 export type Screen = {
   readonly offset: number;
   readonly size: TerminalSize;
-  readonly text: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 };
 
 export type ScreenRequest =
   | {
       readonly kind: "view";
-      readonly number: number;
       readonly source: ScreenSource;
       readonly view: ScreenView;
+      /** Gets one ScreenReply. */
+      readonly reply: MessagePort;
     }
   /** The session is gone, with its files. */
   | { readonly kind: "forget"; readonly id: string }
   | { readonly kind: "close" };
 
-export type ScreenReply =
-  | { readonly kind: "screen"; readonly number: number; readonly screen: Screen }
-  | { readonly kind: "failed"; readonly number: number; readonly message: string };
+export type ScreenReply = { readonly screen: Screen } | { readonly failure: string };
 
 export type ScreenPoolOptions = { readonly idleMs: number; readonly maxTerminals: number };

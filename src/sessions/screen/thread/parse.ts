@@ -4,7 +4,7 @@ import type { TerminalSize } from "../../../protocol/schemas/session.ts";
 import { ScreenTerminal } from "../terminal/terminal.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { BLOCK_BYTES, ScreenFile } from "./file.ts";
-import { isSameSize, type ScreenSource, sizeAt } from "./message.ts";
+import { isSameSize, type Screen, type ScreenSource, sizeAt } from "./message.ts";
 import { scanPlain } from "./plain-output.ts";
 import { findReset, findShortcut } from "./shortcut.ts";
 
@@ -19,136 +19,136 @@ const TO_BOTTOM_LEFT = new TextEncoder().encode("\x1b[9999;1H");
 
 /** A terminal, its requested size, and the offset of the parsed output. */
 export type ParsedScreen = {
-  readonly terminal: ScreenTerminal;
-  readonly size: TerminalSize;
-  readonly offset: number;
+  terminal: ScreenTerminal;
+  size: TerminalSize;
+  offset: number;
   /** Offset of the checkpoint on disk; 0 without one. */
-  readonly checkpoint: number;
+  checkpoint: number;
 };
 
-export class ScreenParse implements Disposable {
-  readonly source: ScreenSource;
-  readonly #file: ScreenFile;
-  #screen: ParsedScreen;
-  /** The output is plain from the screen's offset up to here. */
-  #plainUpTo = 0;
-  #hasColors = false;
-  /** A reset of the terminal is searched before this offset; 0: the search is over. */
-  #searchUpTo = 0;
-  /** No shortcut is tried before this offset. */
-  #parseUpTo = 0;
+/** The screen at the checkpoint, or at the beginning of the output. */
+export function restoreScreen(source: ScreenSource): ParsedScreen {
+  const found = findCheckpoint(source);
+  const { offset, size } = found ?? { offset: 0, size: sizeAt(source.sizes, 0) };
+  const terminal = new ScreenTerminal(size);
+  if (found !== undefined) terminal.write(found.bytes);
+  return { terminal, size, offset, checkpoint: offset };
+}
 
-  /** Continues and owns `screen`. Throws when the output cannot be read. */
-  constructor(source: ScreenSource, screen: ParsedScreen | undefined) {
-    this.source = source;
-    using stack = new DisposableStack();
-    this.#file = stack.use(new ScreenFile(source.outputPath));
-    this.#screen = screen === undefined ? restore(source, this.#file) : tidied(screen);
-    stack.move();
-    if (source.upTo - this.#screen.offset >= MIN_RESET_SEARCH_BYTES) this.#searchUpTo = source.upTo;
-  }
-
-  get screen(): ParsedScreen {
-    return this.#screen;
-  }
-
-  /** Returns true at the end; before that the screen is incomplete. */
-  step(): boolean {
-    const { sizes, upTo } = this.source;
-    const { terminal, offset } = this.#screen;
-    if (offset > upTo) return true;
-    if (this.#searchUpTo > offset) {
-      this.#searchReset();
-      return false;
-    }
-    this.#resize(sizeAt(sizes, offset));
-    if (offset === upTo) return true;
-    const end = sizes.find((size) => size.offset > offset && size.offset < upTo)?.offset ?? upTo;
-    const isFar = offset >= this.#parseUpTo && end - offset >= MIN_SHORTCUT_BYTES;
-    if (isFar && isSteady(terminal)) this.#lookAhead(end);
-    else this.#parse(Math.min(end - offset, PIECE_BYTES));
-    return false;
-  }
-
-  /** Writes the checkpoint to disk, if possible. */
-  save(drawing: Uint8Array): void {
-    const { offset, size } = this.#screen;
-    try {
-      writeCheckpoint(this.source.checkpointPath, { offset, size, bytes: drawing }, this.#file);
-      this.#screen = { ...this.#screen, checkpoint: offset };
-    } catch {
-      // The disk is full, or the session was removed meanwhile.
-    }
-  }
-
-  /** Keeps the terminal. */
-  [Symbol.dispose](): void {
-    this.#file[Symbol.dispose]();
-  }
-
-  #parse(length: number): void {
-    const { terminal, offset } = this.#screen;
-    terminal.write(this.#file.read(offset, length));
-    this.#screen = { ...this.#screen, offset: offset + length };
-  }
-
-  #resize(size: TerminalSize): void {
-    const { terminal, size: current } = this.#screen;
-    if (isSameSize(size, current)) return;
-    terminal.resize(size);
-    this.#screen = { ...this.#screen, size };
-  }
-
-  /** Scans one block; at the end of plain output skips as much of it as possible. */
-  #lookAhead(end: number): void {
-    const { offset } = this.#screen;
-    if (this.#plainUpTo <= offset) [this.#plainUpTo, this.#hasColors] = [offset, false];
-    const block = this.#file.read(this.#plainUpTo, Math.min(BLOCK_BYTES, end - this.#plainUpTo));
-    const scan = scanPlain(block);
-    this.#plainUpTo += scan.end;
-    this.#hasColors ||= scan.hasColors;
-    const isOver = this.#plainUpTo === end || scan.stop === "other" || scan.end === 0;
-    if (!isOver) return;
-    this.#parseUpTo = this.#plainUpTo + 2 * PIECE_BYTES;
-    if (this.#plainUpTo - offset >= MIN_SHORTCUT_BYTES) this.#takeShortcut(this.#plainUpTo);
-  }
-
-  /** Skips to where all current lines have scrolled out. */
-  #takeShortcut(plainUpTo: number): void {
-    const { terminal, offset } = this.#screen;
-    const shortcut = findShortcut(this.#file, {
-      ...{ from: offset, to: plainUpTo, hasColors: this.#hasColors },
-      lines: terminal.core.buffers.active.lines.maxLength,
-      rows: terminal.size.rows,
-    });
-    if (shortcut === undefined) return;
-    terminal.write(shortcut.colors);
-    terminal.write(TO_BOTTOM_LEFT);
-    this.#screen = { ...this.#screen, offset: shortcut.offset };
-  }
-
-  /** Scans one block, backwards from the end of the output. */
-  #searchReset(): void {
-    const { sizes, upTo } = this.source;
-    const { terminal, offset, checkpoint } = this.#screen;
-    const end = this.#searchUpTo;
-    const start = Math.max(offset, end - BLOCK_BYTES);
-    const reset = findReset(this.#file, start, end, upTo);
-    this.#searchUpTo = reset === undefined && upTo - start < MAX_RESET_SEARCH_BYTES ? start : 0;
-    if (reset === undefined) return;
-    terminal[Symbol.dispose]();
-    const size = sizeAt(sizes, reset);
-    this.#screen = { terminal: new ScreenTerminal(size), size, offset: reset, checkpoint };
+function findCheckpoint({ output, checkpointPath, upTo }: ScreenSource): Screen | undefined {
+  if (checkpointPath === undefined) return undefined;
+  using file = new ScreenFile(output);
+  try {
+    return readCheckpoint(checkpointPath, file, upTo);
+  } catch {
+    // Without it everything is parsed again.
+    return undefined;
   }
 }
 
-/** Redraws a terminal that is full of invisible links. */
-function tidied(screen: ParsedScreen): ParsedScreen {
-  if (!screen.terminal.links.isFull) return screen;
-  const terminal = new ScreenTerminal(screen.size);
-  terminal.write(screen.terminal.drawing());
+/** Writes the checkpoint to disk, if possible. */
+export function saveScreen(screen: ParsedScreen, source: ScreenSource, drawing: Screen["bytes"]): void {
+  const { output, checkpointPath } = source;
+  if (checkpointPath === undefined) return;
+  const { offset, size } = screen;
+  using file = new ScreenFile(output);
+  try {
+    writeCheckpoint(checkpointPath, { offset, size, bytes: drawing }, file);
+    screen.checkpoint = offset;
+  } catch {
+    // The disk is full, or the session was removed meanwhile.
+  }
+}
+
+/** Changes `screen` to that at the end of the source; incomplete before. Throws when the output cannot be read. */
+export function* parseOutput(screen: ParsedScreen, source: ScreenSource): Generator<void> {
+  const { sizes, upTo } = source;
+  if (screen.offset > upTo) return;
+  using file = new ScreenFile(source.output);
+  const reset = yield* findLastReset(file, screen.offset, upTo);
+  if (reset !== undefined) {
+    const size = sizeAt(sizes, reset);
+    replaceTerminal(screen, size);
+    Object.assign(screen, { size, offset: reset });
+  } else if (screen.terminal.links.isFull) redraw(screen);
+  /** No shortcut is tried before this offset. */
+  let parseUpTo = 0;
+  for (;;) {
+    resize(screen, sizeAt(sizes, screen.offset));
+    const { offset, terminal } = screen;
+    if (offset === upTo) return;
+    const end = sizes.find((size) => size.offset > offset && size.offset < upTo)?.offset ?? upTo;
+    if (offset >= parseUpTo && end - offset >= MIN_SHORTCUT_BYTES && isSteady(terminal)) {
+      const plain = yield* scanWhilePlain(file, offset, end);
+      parseUpTo = plain.upTo + 2 * PIECE_BYTES;
+      if (plain.upTo - offset >= MIN_SHORTCUT_BYTES) takeShortcut(screen, file, plain);
+    } else {
+      const length = Math.min(end - offset, PIECE_BYTES);
+      terminal.write(file.read(offset, length));
+      screen.offset += length;
+    }
+    yield;
+  }
+}
+
+/** Scans block by block, backwards from the end of the output. */
+function* findLastReset(file: ScreenFile, from: number, upTo: number): Generator<void, number | undefined> {
+  if (upTo - from < MIN_RESET_SEARCH_BYTES) return undefined;
+  for (let end = upTo; end > from && upTo - end < MAX_RESET_SEARCH_BYTES; ) {
+    const start = Math.max(from, end - BLOCK_BYTES);
+    const reset = findReset(file, start, end, upTo);
+    if (reset !== undefined) return reset;
+    end = start;
+    yield;
+  }
+  return undefined;
+}
+
+type Plain = { readonly upTo: number; readonly hasColors: boolean };
+
+/** Scans block by block to the end of plain output. */
+function* scanWhilePlain(file: ScreenFile, from: number, to: number): Generator<void, Plain> {
+  let [upTo, hasColors] = [from, false];
+  while (upTo < to) {
+    const scan = scanPlain(file.read(upTo, Math.min(BLOCK_BYTES, to - upTo)));
+    upTo += scan.end;
+    hasColors ||= scan.hasColors;
+    if (scan.stop === "other" || scan.end === 0) break;
+    yield;
+  }
+  return { upTo, hasColors };
+}
+
+/** Skips plain output to where all current lines have scrolled out. */
+function takeShortcut(screen: ParsedScreen, file: ScreenFile, { upTo, hasColors }: Plain): void {
+  const { terminal, offset } = screen;
+  const shortcut = findShortcut(file, {
+    ...{ from: offset, to: upTo, hasColors },
+    lines: terminal.core.buffers.active.lines.maxLength,
+    rows: terminal.size.rows,
+  });
+  if (shortcut === undefined) return;
+  terminal.write(shortcut.colors);
+  terminal.write(TO_BOTTOM_LEFT);
+  screen.offset = shortcut.offset;
+}
+
+function resize(screen: ParsedScreen, size: TerminalSize): void {
+  if (isSameSize(size, screen.size)) return;
+  screen.terminal.resize(size);
+  screen.size = size;
+}
+
+/** Drops links that are no longer visible. */
+function redraw(screen: ParsedScreen): void {
+  const drawing = screen.terminal.drawing();
+  replaceTerminal(screen, screen.size);
+  screen.terminal.write(drawing);
+}
+
+function replaceTerminal(screen: ParsedScreen, size: TerminalSize): void {
   screen.terminal[Symbol.dispose]();
-  return { ...screen, terminal };
+  screen.terminal = new ScreenTerminal(size);
 }
 
 /** Whether plain text scrolls the whole screen: no scroll region, no reverse wraparound. */
@@ -156,16 +156,4 @@ function isSteady({ core, size }: ScreenTerminal): boolean {
   const { scrollTop, scrollBottom } = core.buffers.active;
   const isWhole = scrollTop === 0 && scrollBottom === size.rows - 1;
   return core.parser.currentState === 0 && isWhole && !core.service.decPrivateModes.reverseWraparound;
-}
-
-function restore({ checkpointPath, upTo, sizes }: ScreenSource, file: ScreenFile): ParsedScreen {
-  const found = readCheckpoint(checkpointPath, file, upTo);
-  if (found === undefined) {
-    const size = sizeAt(sizes, 0);
-    return { terminal: new ScreenTerminal(size), size, offset: 0, checkpoint: 0 };
-  }
-  const { offset, size } = found;
-  const terminal = new ScreenTerminal(size);
-  terminal.write(found.bytes);
-  return { terminal, size, offset, checkpoint: offset };
 }

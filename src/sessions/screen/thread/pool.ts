@@ -1,6 +1,6 @@
 import { MAX_SCREEN_CELLS } from "../../../protocol/limits.ts";
-import type { ScreenPoolOptions } from "./message.ts";
-import { type ScreenWaiter, ScreenWork } from "./work.ts";
+import type { Screen, ScreenPoolOptions, ScreenSource, ScreenView } from "./message.ts";
+import { ScreenWork } from "./work.ts";
 
 /** Time slice of one session. */
 const TURN_MS = 8;
@@ -27,14 +27,14 @@ export class ScreenPool implements Disposable {
     this.#now = now;
   }
 
-  ask(waiter: ScreenWaiter): void {
-    const { id } = waiter.source;
+  view(source: ScreenSource, view: ScreenView): Promise<Screen> {
+    const { id } = source;
     const work = this.#entries.get(id)?.work ?? new ScreenWork();
     this.#entries.delete(id);
     this.#entries.set(id, { work, usedAt: this.#now() });
-    work.add(waiter);
     this.#turn ??= setImmediate(() => this.#run());
     this.#idleCheck ??= setInterval(() => this.#dropIdle(), this.#options.idleMs / IDLE_CHECKS);
+    return work.view(source, view);
   }
 
   /** The session is gone, with its files. */

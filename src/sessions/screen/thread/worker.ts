@@ -14,13 +14,11 @@ console.warn = () => undefined;
 port.on("message", (request: ScreenRequest) => {
   switch (request.kind) {
     case "view": {
-      const { number, source, view } = request;
-      pool.ask({
-        source,
-        view,
-        answer: (screen) => reply({ kind: "screen", number, screen }),
-        fail: (error) => reply({ kind: "failed", number, message: `${error}` }),
-      });
+      const reply = (message: ScreenReply): void => request.reply.postMessage(message);
+      pool.view(request.source, request.view).then(
+        (screen) => reply({ screen }),
+        (error: unknown) => reply({ failure: `${error}` }),
+      );
       return;
     }
     case "forget":
@@ -32,7 +30,3 @@ port.on("message", (request: ScreenRequest) => {
       return;
   }
 });
-
-function reply(message: ScreenReply): void {
-  port.postMessage(message);
-}

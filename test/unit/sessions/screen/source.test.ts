@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Journal, JournalFiles } from "../../../../src/sessions/journal/journal.ts";
-import { type BasedSource, withScreenSource } from "../../../../src/sessions/screen/source.ts";
+import { viewScreen } from "../../../../src/sessions/screen/source.ts";
+import type { Screen, ScreenSource } from "../../../../src/sessions/screen/thread/message.ts";
 import { Session } from "../../../../src/sessions/session.ts";
 import { sessionFiles } from "../../../../src/sessions/storage/control-dir.ts";
 
@@ -43,8 +44,15 @@ async function stage(stack: AsyncDisposableStack) {
   return { session, journal, print, fill: () => (isFull = true) };
 }
 
-async function drawn({ outputPath, upTo, base }: BasedSource) {
-  return { text: (await readFile(outputPath, "utf8")).slice(0, upTo), base };
+/** Answers with the output instead of the screen; `sources` has the paths, or the bytes. */
+function rawScreens() {
+  const sources: ScreenSource["output"][] = [];
+  const view = async ({ output, upTo }: ScreenSource): Promise<Screen> => {
+    sources.push(output);
+    const bytes = typeof output === "string" ? await readFile(output) : output;
+    return { offset: upTo, size: { cols: 80, rows: 24 }, bytes: new Uint8Array(bytes.subarray(0, upTo)) };
+  };
+  return { sources, view, forget: () => {} };
 }
 
 test("output that the disk refuses while it is waited for is in the screen", async () => {
@@ -55,7 +63,8 @@ test("output that the disk refuses while it is waited for is in the screen", asy
   await journal.flushed();
   fill();
   print("def");
-  expect(await withScreenSource(session, { forget: () => {} }, drawn)).toEqual({ text: "abcdef", base: 0 });
+  const { offset, bytes } = await viewScreen(session, rawScreens(), { kind: "buffer" });
+  expect([offset, Buffer.from(bytes).toString()]).toEqual([6, "abcdef"]);
   expect(journal.failure).toBeDefined();
 });
 
@@ -63,8 +72,8 @@ test("output that is on its way to the disk is waited for", async () => {
   await using stack = new AsyncDisposableStack();
   const { session, print } = await stage(stack);
   print("abc");
-  const source = await withScreenSource(session, { forget: () => {} }, async (each) => ({
-    ...{ path: each.outputPath, ...(await drawn(each)) },
-  }));
-  expect(source).toEqual({ path: session.files.output, text: "abc", base: 0 });
+  const screens = rawScreens();
+  const { offset, bytes } = await viewScreen(session, screens, { kind: "buffer" });
+  expect([offset, Buffer.from(bytes).toString()]).toEqual([3, "abc"]);
+  expect(screens.sources).toEqual([session.files.output]);
 });

@@ -5,7 +5,12 @@ import { concatBytes } from "../../../../../src/lib/data/collect.ts";
 import type { TerminalSize } from "../../../../../src/protocol/schemas/session.ts";
 import { ScreenTerminal } from "../../../../../src/sessions/screen/terminal/terminal.ts";
 import type { ScreenSource } from "../../../../../src/sessions/screen/thread/message.ts";
-import { type ParsedScreen, ScreenParse } from "../../../../../src/sessions/screen/thread/parse.ts";
+import {
+  type ParsedScreen,
+  parseOutput,
+  restoreScreen,
+  saveScreen,
+} from "../../../../../src/sessions/screen/thread/parse.ts";
 import { ScreenJournal } from "../../screen-journal.ts";
 import { stateOf } from "../../terminal-state.ts";
 import { output, size } from "../../terminal-stream.ts";
@@ -17,19 +22,15 @@ const MIB = 1024 * 1024;
 
 type Parsed = { readonly screen: ParsedScreen; readonly steps: number };
 
-function parse(source: ScreenSource, screen?: ParsedScreen): Parsed {
-  using round = new ScreenParse(source, screen);
-  let steps = 1;
-  while (!round.step()) steps++;
-  return { screen: round.screen, steps };
+function parse(source: ScreenSource, kept?: ParsedScreen): Parsed {
+  const screen = kept ?? restoreScreen(source);
+  return { screen, steps: 1 + [...parseOutput(screen, source)].length };
 }
 
 function parseAndSave(source: ScreenSource): Parsed {
-  using round = new ScreenParse(source, undefined);
-  let steps = 1;
-  while (!round.step()) steps++;
-  round.save(round.screen.terminal.drawing());
-  return { screen: round.screen, steps };
+  const parsed = parse(source);
+  saveScreen(parsed.screen, source, parsed.screen.terminal.drawing());
+  return parsed;
 }
 
 function stateAfter(bytes: Uint8Array, cells = SIZE): object {
@@ -193,7 +194,7 @@ test("a checkpoint of other output or from beyond the end is not used", () => {
   const source = journal.source("some output");
   parseAndSave(source);
   expect(parse({ ...source, upTo: 4 }).screen.checkpoint).toBe(0);
-  writeFileSync(source.outputPath, "else output");
+  writeFileSync(source.output, "else output");
   expect(parse(source).screen.checkpoint).toBe(0);
 });
 
@@ -208,8 +209,8 @@ test("output that is not there fails, but nothing at all needs no file", () => {
   using journal = new ScreenJournal();
   const source = journal.source("some output");
   expect(() => parse({ ...source, upTo: 12 })).toThrow("ends at byte 11, not at 12");
-  expect(() => parse({ ...source, outputPath: "/nonexistent/output" })).toThrow("ENOENT");
-  expect(parse({ ...source, outputPath: "/nonexistent/output", upTo: 0 }).screen.offset).toBe(0);
+  expect(() => parse({ ...source, output: "/nonexistent/output" })).toThrow("ENOENT");
+  expect(parse({ ...source, output: "/nonexistent/output", upTo: 0 }).screen.offset).toBe(0);
 });
 
 function changeByte(path: string, at: number): void {
@@ -222,10 +223,10 @@ test("output that cannot be read up to its checkpoint leaves no file open", () =
   using journal = new ScreenJournal();
   const source = journal.source(LOG_LINE.repeat(1_000));
   parseAndSave(source);
-  truncateSync(source.outputPath, 100);
+  truncateSync(source.output, 100);
   expect(() => parse(source)).toThrow(" ends at byte ");
   const open = readdirSync("/proc/self/fd").map((fd) => targetOf(`/proc/self/fd/${fd}`));
-  expect(open).not.toContain(source.outputPath);
+  expect(open).not.toContain(source.output);
 });
 
 /** Undefined for the descriptor of the listing itself. */
