@@ -14,7 +14,6 @@ import { LocalSessions } from "../sessions/local-sessions.ts";
 import { openUserCgroups, type UserCgroups } from "../sessions/run-as/user-cgroups.ts";
 import { Screens } from "../sessions/screen/screens.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
-import { SessionsWithStatus } from "../sessions/sessions-with-status.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { ServerContext } from "./server-context.ts";
 
@@ -92,13 +91,9 @@ export async function openLocalSessions(
   const cgroups = context.isRoot ? userCgroups(log) : undefined;
   const sessions = localSessions(config, { ...context, cgroups }, controlDir, log);
   const repositories = await LocalRepositories.open({ ...context, cgroups, controlDir, sessions, log });
-  const backend = new SessionsWithStatus({ backend: sessions, source: repositories });
   return {
-    ...{ backend, repositories, meter: sessions.meter },
-    begin: async () => {
-      await sessions.recover();
-      backend.begin((id) => sessions.accountOf(id));
-    },
+    ...{ backend: sessions, repositories, meter: sessions.meter },
+    begin: () => sessions.recover(repositories),
   };
 }
 

@@ -41,7 +41,8 @@ export type LocalRepositoriesParts = {
   readonly node: string;
   readonly main: string;
   readonly controlDir: { readonly path: string; readonly follow: string };
-  readonly sessions: Pick<SessionBackend, "list">;
+  /** `list` would count as a client that looks at the sessions. */
+  readonly sessions: Pick<SessionBackend, "all">;
   readonly log: Log;
 };
 
@@ -58,7 +59,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
 
   /** One for each viewer of a session. */
   readonly #views = new Set<{ readonly cwd: string }>();
-  readonly #checks = setInterval(() => void this.#checkActive(), GIT_CACHE_MS).unref();
+  readonly #checks = setInterval(() => this.#checkActive(), GIT_CACHE_MS).unref();
   #activeSince = new Date().toISOString();
 
   private constructor(parts: LocalRepositoriesParts, file: FollowFile) {
@@ -122,11 +123,11 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   }
 
   /** Checks sessions with output since the last time or with viewers; for others no git runs. */
-  async #checkActive(): Promise<void> {
+  #checkActive(): void {
     const since = this.#activeSince;
     this.#activeSince = new Date().toISOString();
     if (this.#workers.size === 0) return;
-    const sessions = await this.#parts.sessions.list();
+    const sessions = this.#parts.sessions.all();
     const active = sessions.filter(({ lastModified }) => lastModified >= since).map(({ cwd }) => cwd);
     this.#check(new Set([...active, ...[...this.#views].map(({ cwd }) => cwd)]));
   }
@@ -208,7 +209,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     caller: RepositoryCaller,
   ): Promise<object> {
     const { event } = GitEvent.parse(input.body);
-    const sessionIds = await this.#sessionsIn(
+    const sessionIds = this.#sessionsIn(
       repoPath,
       caller.account,
       (owner) => caller.seesAll || (owner !== undefined && owner === caller.owner),
@@ -228,7 +229,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const { repoPath, timestamp } = notification;
     try {
       // The owner of a system user's session has the same name; nobody learns of another user's sessions.
-      const sessionIds = await this.#sessionsIn(
+      const sessionIds = this.#sessionsIn(
         repoPath,
         account,
         (owner) => account === undefined || owner === account,
@@ -240,13 +241,14 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   }
 
   /** Ids of sessions that were started in that repository, according to the account's own git worker. */
-  async #sessionsIn(
+  #sessionsIn(
     repoPath: string,
     account: string | undefined,
     isVisible: (owner: string | undefined) => boolean,
-  ): Promise<readonly string[]> {
+  ): readonly string[] {
     const { folders } = this.#worker(account);
-    return (await this.#parts.sessions.list())
+    return this.#parts.sessions
+      .all()
       .filter(({ cwd, owner }) => folders.statusOf(cwd)?.gitMainRepoPath === repoPath && isVisible(owner))
       .map(({ id }) => id);
   }

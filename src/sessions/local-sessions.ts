@@ -16,23 +16,26 @@ import type {
   TerminalSize,
 } from "../protocol/schemas/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
-import type { Journal } from "./journal/journal.ts";
-import { openJournal } from "./journal/open-journal.ts";
-import { type NewSession, newSession } from "./new-session.ts";
+import { Journal, type JournalOptions } from "./journal/journal.ts";
 import { preferForOutOfMemory } from "./pty/oom-score.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
 import { type Pty, type PtyExit, spawnPty } from "./pty/pty.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
 import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
-import { Session, type SessionChange } from "./session.ts";
+import { type FolderPresence, Session, type SessionChange } from "./session.ts";
 import { SessionMeter } from "./session-meter.ts";
 import type { ControlDir } from "./storage/control-dir.ts";
 import { recoverSessions } from "./storage/recovery.ts";
 import { type Ended, type Keep, Retention } from "./storage/retention.ts";
 import { SessionDisk } from "./storage/session-disk.ts";
 import { launchFailed, makeFolder } from "./storage/session-folder.ts";
-import { isOfAnotherHost, withoutOwnName } from "./storage/stored-session.ts";
+import {
+  isOfAnotherHost,
+  newStoredSession,
+  type StoredSession,
+  withoutOwnName,
+} from "./storage/stored-session.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {
@@ -59,6 +62,21 @@ export type LocalSessionsOptions = {
   readonly outputNewsMs?: number;
 };
 
+/** The git status of folders. */
+export type StatusSource = AsyncDisposable & {
+  /** A session of that system user, by default the host's own, is in the folder. */
+  enter(
+    place: { readonly cwd: string; readonly account: string | undefined },
+    options: { readonly isLive: boolean; readonly onChange: () => void },
+  ): FolderPresence;
+  /** A session in that folder has a viewer. */
+  viewed(cwd: string): Disposable;
+  /** A client lists the sessions. */
+  asked(): void;
+  /** Events about repositories. */
+  on(listener: (event: ServerEvent) => void): Disposable;
+};
+
 /** Maximum age of `lastModified` and `outputBytes` in copies of a record, such as an HQ's, in ms. */
 const OUTPUT_NEWS_MS = 15_000;
 
@@ -81,6 +99,7 @@ export class LocalSessions implements SessionBackend {
   readonly #emittedBytes = new WeakMap<Session, number>();
   readonly #outputNews: NodeJS.Timeout;
   #retention: Retention | undefined;
+  #folders: StatusSource | undefined;
   #isClosed = false;
 
   constructor(options: LocalSessionsOptions) {
@@ -93,15 +112,16 @@ export class LocalSessions implements SessionBackend {
     this.#outputNews = setInterval(() => this.#emitGrown(), options.outputNewsMs ?? OUTPUT_NEWS_MS).unref();
   }
 
-  /** Takes over the sessions of an earlier host, which must have ended. */
-  async recover(): Promise<void> {
+  /** Takes over the sessions of an earlier host, which must have ended. Owns `folders`, the git status of records. */
+  async recover(folders?: StatusSource): Promise<void> {
+    this.#folders = folders;
     const { account, controlDir, log, now } = this.#options;
     const unreadable = (id: string, error: unknown): void =>
       log.warn({ session: id, error }, "session not readable");
     for (const { wasLost, isRecorded, ...found } of await recoverSessions(controlDir, unreadable)) {
       const { key = this.#newKey() } = found.stored;
       const stored = { ...withoutOwnName(found.stored, account.user), key };
-      const own = { onChange: () => {}, now, recordInput: false, meter: this.meter };
+      const own = { onChange: this.#changed, now, recordInput: false, meter: this.meter };
       const session = new Session({ ...found, ...own, stored });
       this.#sessions.set(session.id, session);
       if (wasLost) {
@@ -114,11 +134,14 @@ export class LocalSessions implements SessionBackend {
       }
       if (!isRecorded) this.#keep(this.#writeEnd(session));
     }
+    folders?.on((event) => this.#events.emit(event));
+    for (const session of this.#sessions.values()) this.#enterFolder(session);
     const { keep } = this.#options;
     if (keep !== undefined) this.#retention = this.#retain(keep);
   }
 
   async list(): Promise<readonly SessionRecord[]> {
+    this.#folders?.asked();
     return this.all();
   }
 
@@ -147,26 +170,14 @@ export class LocalSessions implements SessionBackend {
       const { account, env, cgroups } = this.#options;
       const plan = await planLaunch(request, { id, account, env, cgroups });
       const runsAs = request.account === account.user ? undefined : request.account;
-      const session = await this.#launch({
-        ...{ id, key: this.#newKey(), plan, owner: request.owner, account: runsAs },
-      });
+      const whose = { id, key: this.#newKey(), owner: request.owner, account: runsAs };
+      const session = await this.#launch(newStoredSession(plan, whose), plan);
       await this.#disk.writeFirstRecord(session);
       this.#keep(this.#disk.syncFirstRecord(session));
       return session.record;
     } finally {
       this.#starting.delete(id);
     }
-  }
-
-  /**
-   * The system user of a session; its `account` is `undefined` for this process's own. `undefined`: unknown, for
-   * sessions of versions before 0.2.
-   */
-  accountOf(id: string): { readonly account: string | undefined } | undefined {
-    const stored = this.#sessions.get(id)?.stored;
-    if (stored === undefined) return undefined;
-    const isKnown = stored.account !== undefined || stored.owner === undefined || process.getuid?.() !== 0;
-    return isKnown ? { account: stored.account } : undefined;
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
@@ -217,9 +228,10 @@ export class LocalSessions implements SessionBackend {
 
   async subscribe(id: string, sink: Sink): Promise<Subscription> {
     const session = this.#session(id);
-    const attached = session.attach(sink);
-    const { offset } = attached;
-    return { offset, record: session.record, [Symbol.dispose]: () => attached[Symbol.dispose]() };
+    const stack = new DisposableStack();
+    const { offset } = stack.use(session.attach(sink));
+    stack.use(this.#folders?.viewed(session.stored.cwd));
+    return { offset, record: session.record, [Symbol.dispose]: () => stack.dispose() };
   }
 
   watch(listener: (event: ServerEvent) => void): Disposable {
@@ -234,25 +246,23 @@ export class LocalSessions implements SessionBackend {
     await this.#retention?.[Symbol.asyncDispose]();
     await Promise.all(running.map((session) => session.end()));
     await Promise.all(this.#finishing);
+    await this.#folders?.[Symbol.asyncDispose]();
     await this.#care[Symbol.asyncDispose]();
   }
 
-  async #launch(wanted: NewSession): Promise<Session> {
-    const { id, plan } = wanted;
-    const files = this.#options.controlDir.session(id);
+  async #launch(stored: StoredSession, plan: LaunchPlan): Promise<Session> {
+    const { id } = stored;
+    const { controlDir, now, recordInput } = this.#options;
+    const files = controlDir.session(id);
     await makeFolder(id, files.directory, this.#descriptors);
     let journal: Journal | undefined;
     try {
-      const { now, recordInput } = this.#options;
-      const onChange = (changed: Session, change: SessionChange): void => this.#changed(changed, change);
-      const { meter } = this;
-      const session = newSession(wanted, { files, now, recordInput, onChange, meter });
-      let pty: Pty | undefined;
-      journal = await openJournal(session, {
-        ...{ ...this.#options, meter: this.meter, care: this.#care },
-        onPressure: (isHigh) => (isHigh ? pty?.pause() : pty?.resume()),
-        onChange: () => this.#changed(session, "changed"),
+      const session = new Session({
+        ...{ files, stored, now, recordInput },
+        ...{ onChange: this.#changed, meter: this.meter },
       });
+      let pty: Pty | undefined;
+      journal = await this.#openJournal(session, (isHigh) => (isHigh ? pty?.pause() : pty?.resume()));
       if (this.#isClosed) throw shuttingDown();
       pty = this.#start(session, plan, journal);
       return session;
@@ -261,6 +271,24 @@ export class LocalSessions implements SessionBackend {
       await rm(files.directory, { recursive: true, force: true });
       throw error instanceof ServiceError ? error : launchFailed(error, files.directory);
     }
+  }
+
+  #openJournal(session: Session, onPressure: JournalOptions["onPressure"]): Promise<Journal> {
+    const { files, id, key } = session;
+    const { maxRecordingBytes: maxBytes, log } = this.#options;
+    const onChange = (): void => this.#changed(session, "changed");
+    const retry = async (): Promise<void> => {
+      await session.journal?.retry();
+      onChange();
+    };
+    return Journal.create({
+      ...{ files, maxBytes, meter: this.meter, onPressure },
+      onFailure: (error) => {
+        this.#care.failed(`${key} journal`, error, retry);
+        onChange();
+      },
+      onGap: (gap) => log.warn({ session: id, ...gap }, "recording has a gap"),
+    });
   }
 
   /** Synchronous: no event about the session precedes its start. */
@@ -274,8 +302,18 @@ export class LocalSessions implements SessionBackend {
     preferForOutOfMemory(pty.pid);
     session.noteStart(startTicks(pty.pid));
     this.#sessions.set(session.id, session);
+    this.#enterFolder(session);
     this.#emit("session-start", session);
     return pty;
+  }
+
+  /** The system user is unknown for sessions of versions before 0.2: they get no git status. */
+  #enterFolder(session: Session): void {
+    const { cwd, account, owner } = session.stored;
+    if (account === undefined && owner !== undefined && process.getuid?.() === 0) return;
+    const options = { isLive: session.isRunning, onChange: () => session.statusChanged() };
+    const folder = this.#folders?.enter({ cwd, account }, options);
+    if (folder !== undefined) session.enter(folder);
   }
 
   async #finish(session: Session, exit: PtyExit): Promise<void> {
@@ -284,14 +322,14 @@ export class LocalSessions implements SessionBackend {
     await this.#writeEnd(session);
   }
 
-  #changed(session: Session, change: SessionChange): void {
+  readonly #changed = (session: Session, change: SessionChange): void => {
     if (typeof change === "object") {
       const { command, duration, exitCode } = change;
       const event = sessionEvent("command-finished", session.record);
       this.#events.emit({ ...event, command, duration, exitCode });
     } else if (change === "exited") this.#emit("session-exit", session);
     else this.#emit(change === "bell" ? "bell" : "session-changed", session);
-  }
+  };
 
   /** Output emits no change by itself: a busy program writes thousands of times a second. */
   #emitGrown(): void {
@@ -314,6 +352,7 @@ export class LocalSessions implements SessionBackend {
 
   async #discard(session: Session): Promise<void> {
     this.#sessions.delete(session.id);
+    session.leaveFolder();
     // Before the files are removed: the id is free at once.
     this.#emit("session-removed", session);
     this.#options.screens.forget(session.key);
@@ -329,7 +368,7 @@ export class LocalSessions implements SessionBackend {
       await this.#discard(session);
       return true;
     };
-    return new Retention({ keep, controlDir, log, list: () => this.list(), discard });
+    return new Retention({ keep, controlDir, log, list: () => this.all(), discard });
   }
 
   #keep(finishing: Promise<void>): void {

@@ -1,5 +1,5 @@
 import { histogram } from "../lib/data/histogram.ts";
-import type { JournalMeter, JournalOptions } from "./journal/journal.ts";
+import type { JournalMeter } from "./journal/journal.ts";
 
 /** Counters of the terminals of this process. Plain numbers, since they are on the hot path. */
 export class SessionMeter implements JournalMeter {
@@ -27,23 +27,5 @@ export class SessionMeter implements JournalMeter {
 
   wrote(tookMs: number): void {
     this.journalWrites.observe(tookMs / 1000);
-  }
-
-  ofJournal({ onPressure, onFailure, onGap, ...options }: JournalOptions): JournalOptions {
-    return {
-      ...{ ...options, meter: this },
-      onPressure: (isHigh) => {
-        if (isHigh) this.journalPauses += 1;
-        onPressure(isHigh);
-      },
-      onFailure: (error) => {
-        this.journalFailures += 1;
-        onFailure(error);
-      },
-      onGap: (gap) => {
-        this.lostBytes += gap.to - gap.from;
-        onGap(gap);
-      },
-    };
   }
 }

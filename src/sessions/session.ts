@@ -1,11 +1,13 @@
 // One terminal session, running or ended. Forward only: starting, running, exited.
 import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { exitEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
+import { exitEvent, gitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
 import {
+  type GitStatus,
   type SessionRecord,
   SIGNALS,
   type SignalName,
@@ -41,10 +43,18 @@ type Live = {
   readonly foreground: Foreground;
 };
 
+/** A session in a folder of which the git status is known, or not yet. */
+export type FolderPresence = Disposable & {
+  readonly status: GitStatus | undefined;
+  /** The session's program has ended. */
+  ended(): void;
+};
+
 export type SessionOptions = {
   readonly stored: StoredSession;
   readonly files: SessionFiles;
-  readonly sizes: readonly SizeChange[];
+  /** Absent: the stored size. */
+  readonly sizes?: readonly SizeChange[];
   /** Of a recovered session: gaps in its journal. */
   readonly gaps?: readonly Gap[];
   readonly onChange: (session: Session, change: SessionChange) => void;
@@ -78,11 +88,14 @@ export class Session {
   #lastModified: string;
   readonly #ending = singleFlight(() => this.#end());
   #isEndRequested = false;
+  #folder: FolderPresence | undefined;
+  /** The last delivered git status. */
+  #status: SessionEvent | undefined;
 
   constructor(options: SessionOptions) {
     this.files = options.files;
     this.#stored = options.stored;
-    this.#sizes = [...options.sizes];
+    this.#sizes = [...(options.sizes ?? [{ ...this.size, offset: 0 }])];
     this.#gaps = options.gaps ?? [];
     this.#onChange = options.onChange;
     this.#now = options.now;
@@ -157,12 +170,33 @@ export class Session {
   }
 
   get record(): SessionRecord {
-    return sessionRecord(this.#stored, {
+    const record = sessionRecord(this.#stored, {
       lastModified: this.#lastModified,
       outputBytes: this.outputBytes,
       viewers: this.#sinks.size,
       ...recordingState(this),
     });
+    return { ...record, ...this.#folder?.status };
+  }
+
+  /** The session is in that folder, until its removal. */
+  enter(folder: FolderPresence): void {
+    this.#folder = folder;
+  }
+
+  leaveFolder(): void {
+    this.#folder?.[Symbol.dispose]();
+    this.#folder = undefined;
+  }
+
+  /** The git status of its folder has changed. */
+  statusChanged(): void {
+    this.flush();
+    const before = this.#status;
+    const status = this.#statusDelivery();
+    const isNew = !isDeepStrictEqual(before, this.#status);
+    if (status !== undefined && isNew) for (const sink of this.#sinks) sink(status);
+    this.#onChange(this, "changed");
   }
 
   /** Resolves after the exit was reported, which follows the last byte of output. */
@@ -190,6 +224,8 @@ export class Session {
     for (const delivery of unseen ?? []) sink(delivery);
     this.#sinks.add(sink);
     const exit = this.#stored.exit;
+    const status = this.#statusDelivery();
+    if (status !== undefined) sink(status);
     if (exit !== undefined) {
       sink({ kind: "event", offset: exit.outputBytes, event: exitEvent(this.id, exit.code, exit.signal) });
     }
@@ -263,6 +299,7 @@ export class Session {
     this.#stored = { ...this.#stored, exit: { ...ended, ...request, at, outputBytes: live.batch.offset } };
     this.#lastModified = at;
     this.#live = undefined;
+    this.#folder?.ended();
     // Before the viewers: a client that sees the exit finds it in the record.
     this.#onChange(this, "exited");
     this.#event(exitEvent(this.id, code, signal));
@@ -316,6 +353,13 @@ export class Session {
     this.#stored = { ...this.#stored, title };
     this.#event({ kind: "title", title });
     this.#onChange(this, "changed");
+  }
+
+  /** Nothing comes after an exit (contract 1.8). */
+  #statusDelivery(): Delivery | undefined {
+    const status = this.isRunning ? this.#folder?.status : undefined;
+    this.#status = status && gitStatusEvent(this.id, status);
+    return this.#status && { kind: "event", offset: this.outputBytes, event: this.#status };
   }
 
   #event(event: SessionEvent): void {

@@ -47,7 +47,7 @@ async function recording(session: Session, follow: Follow | undefined): Promise<
     const body = readBytes(session.files.recording, 0, written.size);
     return { type, headers, length: written.size, body };
   }
-  await session.journal?.flushedTo(session.outputBytes);
+  await session.journal?.flushed();
   return { type, headers, body: castText(session.stored, session.files, follow) };
 }
 

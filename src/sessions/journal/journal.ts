@@ -1,4 +1,4 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import { eventLine, type Gap, gapEvent, type JournalEvent } from "./event.ts";
 import { type Dropped, JournalQueue } from "./queue.ts";
@@ -21,13 +21,17 @@ export type JournalOptions = {
   readonly onFailure: (error: unknown) => void;
   /** Output was lost before a successful retry. */
   readonly onGap: (gap: Gap) => void;
-  readonly meter?: JournalMeter | undefined;
+  readonly meter: JournalMeter;
 };
 
-type OpenFiles = Pick<JournalFiles, "writeOutput" | "writeEvents" | "close">;
-
-/** Measures each write to the disk, in ms. */
-export type JournalMeter = { readonly now: () => number; readonly wrote: (tookMs: number) => void };
+/** Counts what becomes of all journals; `wrote`: the duration of each write, in ms. */
+export type JournalMeter = {
+  readonly now: () => number;
+  wrote(tookMs: number): void;
+  journalFailures: number;
+  journalPauses: number;
+  lostBytes: number;
+};
 
 /**
  * Writes a session's journal: raw output, and a record for each coalesced piece. Output is on disk before its record,
@@ -36,7 +40,7 @@ export type JournalMeter = { readonly now: () => number; readonly wrote: (tookMs
  */
 export class Journal {
   readonly #options: Omit<JournalOptions, "files">;
-  readonly #files: OpenFiles;
+  readonly #files: JournalFiles;
   readonly #queue = new JournalQueue();
   /** Output after the journal was stopped. */
   readonly #beyond = new JournalQueue();
@@ -49,7 +53,6 @@ export class Journal {
   #eventsBytes = 0;
   #end = 0;
   #onDisk = 0;
-  #written = 0;
   /** Number of records that are on disk or were dropped. */
   #recorded = 0;
   #stoppedAt: number | undefined;
@@ -59,13 +62,13 @@ export class Journal {
   #writing: Promise<void> | undefined;
   #progress = Promise.withResolvers<void>();
 
-  constructor(options: Omit<JournalOptions, "files">, files: OpenFiles) {
+  constructor(options: Omit<JournalOptions, "files">, files: JournalFiles) {
     this.#options = options;
     this.#files = files;
   }
 
   static async create({ files, ...options }: JournalOptions): Promise<Journal> {
-    return new Journal(options, await JournalFiles.create(files));
+    return new Journal(options, await createFiles(files));
   }
 
   /** Offset after the last byte in the file. */
@@ -125,11 +128,6 @@ export class Journal {
   async flushed(): Promise<void> {
     const { added } = this.#queue;
     while (this.#writing !== undefined && this.#recorded < added) await this.progressed();
-  }
-
-  /** The same for the output up to `offset` and its records. */
-  async flushedTo(offset: number): Promise<void> {
-    while (this.#writing !== undefined && this.#written < offset) await this.progressed();
   }
 
   /** Resolves after the next write, or when the journal is closed. */
@@ -193,10 +191,7 @@ export class Journal {
   #bound(): void {
     if (this.#writing === undefined && this.#failure !== undefined) {
       this.#dropped = this.#queue.drop(MAX_HELD_BYTES, this.#dropped);
-    } else if (!this.#isHigh && this.#queue.cost > MAX_BACKLOG_BYTES) {
-      this.#isHigh = true;
-      this.#options.onPressure(true);
-    }
+    } else if (this.#queue.cost > MAX_BACKLOG_BYTES) this.#press(true);
   }
 
   async #write(): Promise<void> {
@@ -207,13 +202,14 @@ export class Journal {
       await this.#writeLines();
       const { meter } = this.#options;
       do {
-        const begunMs = meter?.now() ?? 0;
+        const begunMs = meter.now();
         await this.#writeOutput();
         await this.#writeLines();
         // Recovered once the backlog at the start of the retry is on disk.
         if (this.#recorded >= waiting) this.#failure = undefined;
-        meter?.wrote(meter.now() - begunMs);
-        this.#relieve();
+        meter.wrote(meter.now() - begunMs);
+        if (this.#queue.cost < RESUME_BACKLOG_BYTES) this.#press(false);
+        this.#moved();
       } while (!this.#queue.isEmpty);
     } catch (error) {
       this.#fail(error);
@@ -229,7 +225,6 @@ export class Journal {
       this.#eventsBytes += count;
       this.#lines = this.#lines.subarray(count);
     }
-    this.#written = this.#onDisk;
     this.#recorded = this.#queue.gone;
   }
 
@@ -257,19 +252,16 @@ export class Journal {
     if (gap !== undefined) {
       this.#gaps.push(gap);
       this.#onDisk = gap.to;
+      this.#options.meter.lostBytes += gap.to - gap.from;
       this.#options.onGap(gap);
     }
   }
 
-  #relieve(): void {
-    if (this.#isHigh && this.#queue.cost < RESUME_BACKLOG_BYTES) this.#release();
-    this.#moved();
-  }
-
-  #release(): void {
-    if (!this.#isHigh) return;
-    this.#isHigh = false;
-    this.#options.onPressure(false);
+  #press(isHigh: boolean): void {
+    if (isHigh === this.#isHigh) return;
+    this.#isHigh = isHigh;
+    if (isHigh) this.#options.meter.journalPauses += 1;
+    this.#options.onPressure(isHigh);
   }
 
   #moved(): void {
@@ -281,45 +273,35 @@ export class Journal {
     const isNews = this.#failure === undefined;
     this.#failure = error;
     this.#dropped = this.#queue.drop(MAX_HELD_BYTES, this.#dropped);
-    this.#release();
-    if (isNews) this.#options.onFailure(error);
+    this.#press(false);
+    if (!isNews) return;
+    this.#options.meter.journalFailures += 1;
+    this.#options.onFailure(error);
   }
 }
 
-/** The two files of a journal, open for writing. */
-export class JournalFiles {
-  readonly #output: FileHandle;
-  readonly #events: FileHandle;
+/** The two files of a journal, open for writing. Writes return the number of written bytes, at least 1. */
+export type JournalFiles = {
+  writeOutput(pieces: Uint8Array[], position: number): Promise<number>;
+  writeEvents(lines: Uint8Array, position: number): Promise<number>;
+  close(): Promise<void>;
+};
 
-  private constructor(output: FileHandle, events: FileHandle) {
-    this.#output = output;
-    this.#events = events;
-  }
-
-  static async create(files: Pick<SessionFiles, "output" | "events">): Promise<JournalFiles> {
-    const opened = await Promise.allSettled(
-      [files.output, files.events].map((path) => open(path, "wx", 0o600)),
-    );
-    const [output, events] = opened.map((one) => (one.status === "fulfilled" ? one.value : undefined));
-    if (output !== undefined && events !== undefined) return new JournalFiles(output, events);
-    await Promise.all([output?.close(), events?.close()]);
-    throw opened.find((one) => one.status === "rejected")?.reason;
-  }
-
-  /** Returns the number of written bytes, at least 1. */
-  async writeOutput(pieces: Uint8Array[], position: number): Promise<number> {
-    const { bytesWritten } = await this.#output.writev(pieces, position);
-    return accepted(bytesWritten);
-  }
-
-  async writeEvents(lines: Uint8Array, position: number): Promise<number> {
-    const { bytesWritten } = await this.#events.write(lines, 0, lines.length, position);
-    return accepted(bytesWritten);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#output.close(), this.#events.close()]);
-  }
+export async function createFiles({
+  output,
+  events,
+}: Pick<SessionFiles, "output" | "events">): Promise<JournalFiles> {
+  await using stack = new AsyncDisposableStack();
+  const outputFile = stack.use(await open(output, "wx", 0o600));
+  const eventsFile = stack.use(await open(events, "wx", 0o600));
+  const opened = stack.move();
+  return {
+    writeOutput: async (pieces, position) =>
+      accepted((await outputFile.writev(pieces, position)).bytesWritten),
+    writeEvents: async (lines, position) =>
+      accepted((await eventsFile.write(lines, 0, lines.length, position)).bytesWritten),
+    close: () => opened.disposeAsync(),
+  };
 }
 
 function accepted(bytesWritten: number): number {

@@ -37,7 +37,7 @@ export async function viewScreen(
 /** Waits for pending writes, which may fail. */
 async function isWritten(journal: Journal, outputBytes: number): Promise<boolean> {
   if (journal.failure !== undefined || journal.isStopped) return false;
-  await journal.flushedTo(outputBytes);
+  await journal.flushed();
   return journal.onDisk >= outputBytes;
 }
 

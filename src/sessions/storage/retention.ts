@@ -23,7 +23,7 @@ type Size = { readonly bytes: number; readonly isFinal: boolean };
 
 type RetentionOptions = {
   readonly keep: Keep;
-  readonly list: () => Promise<readonly SessionRecord[]>;
+  readonly list: () => readonly SessionRecord[];
   readonly controlDir: { session(id: string): SessionFiles };
   /** Removes the session unless its id belongs to another one by now. Returns whether it did. */
   readonly discard: (ended: Ended) => Promise<boolean>;
@@ -121,7 +121,7 @@ export class Retention implements AsyncDisposable {
   async #ended(): Promise<readonly Ended[]> {
     const ended: Ended[] = [];
     const sizes = new Map<string, Size>();
-    for (const record of await this.#options.list()) {
+    for (const record of this.#options.list()) {
       const { id, exitedAt } = record;
       if (exitedAt === undefined) continue;
       const key = keyOf(record);

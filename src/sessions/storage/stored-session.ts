@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ExitReason, type SessionRecord } from "../../protocol/schemas/session.ts";
 import { isRunning, startTicks } from "../pty/process-tree.ts";
+import type { LaunchPlan } from "../run-as/launch.ts";
 
 /** The session host of a session. */
 export const HostMark = z.object({ pid: z.int(), startTicks: z.number().optional() });
@@ -47,6 +48,20 @@ export const StoredSession = z.object({
     .optional(),
 });
 export type StoredSession = z.infer<typeof StoredSession>;
+
+/** The record of a session that is about to start. */
+export function newStoredSession(
+  { name, command, cwd, size, env, isCwdFallback }: LaunchPlan,
+  whose: Pick<StoredSession, "id" | "key" | "owner" | "account">,
+): StoredSession {
+  return {
+    ...{ ...whose, name, command: [...command], cwd, pid: 0, shell: env.SHELL ?? "/bin/sh" },
+    cwdFallback: isCwdFallback ? true : undefined,
+    created: new Date().toISOString(),
+    host: ownMark(),
+    ...{ ...size, initialCols: size.cols, initialRows: size.rows },
+  };
+}
 
 /**
  * Older versions stored the name of the server's user in the server's own sessions, and a user of an HQ may have the

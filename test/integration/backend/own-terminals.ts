@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
+import { LocalSessions, type StatusSource } from "../../../src/sessions/local-sessions.ts";
 import { Screens } from "../../../src/sessions/screen/screens.ts";
 import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 import type { BackendUnderTest } from "./stage.ts";
@@ -10,9 +10,13 @@ import type { BackendUnderTest } from "./stage.ts";
 /** The user whom programs run as. */
 export const TESTER = "tester";
 
-export async function ownTerminals(
-  more: { readonly outputNewsMs?: number } = {},
-): Promise<BackendUnderTest & { readonly backend: LocalSessions }> {
+export async function ownTerminals({
+  folders,
+  ...more
+}: {
+  readonly outputNewsMs?: number;
+  readonly folders?: StatusSource;
+} = {}): Promise<BackendUnderTest & { readonly backend: LocalSessions }> {
   const path = await mkdtemp(join(tmpdir(), "ttyhq-local-"));
   const quiet = { info: () => {}, warn: () => {}, error: () => {} };
   const backend = new LocalSessions({
@@ -26,7 +30,7 @@ export async function ownTerminals(
     now: () => performance.now(),
     ...more,
   });
-  await backend.recover();
+  await backend.recover(folders);
   return {
     backend,
     [Symbol.asyncDispose]: async () => {

@@ -7,22 +7,37 @@ import { SessionMeter } from "../../../src/sessions/session-meter.ts";
 import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 import { observationsOf } from "../observations.ts";
 
-test("what becomes of a journal is counted, and told on", () => {
+const MIB = 1024 * 1024;
+
+test("what becomes of a journal is counted, and told on", async () => {
   const meter = new SessionMeter(() => 0);
   const heard: unknown[] = [];
-  const files = openControlDir("/nowhere").session("s");
-  const { onPressure, onFailure, onGap } = meter.ofJournal({
-    ...{ files, maxBytes: 1 },
-    onPressure: (isHigh) => heard.push(isHigh),
-    onFailure: (error) => heard.push(error),
-    onGap: (gap) => heard.push(gap),
-  });
-  onPressure(true);
-  onPressure(false);
-  onFailure("full");
-  onGap({ from: 2, to: 7 });
-  expect(meter).toMatchObject({ journalPauses: 1, journalFailures: 1, lostBytes: 5 });
-  expect(heard).toEqual([true, false, "full", { from: 2, to: 7 }]);
+  let fault: Error | undefined = new Error("full");
+  const write = async (bytes: number): Promise<number> => {
+    if (fault !== undefined) throw fault;
+    return bytes;
+  };
+  const journal = new Journal(
+    {
+      ...{ maxBytes: 64 * MIB, meter },
+      onPressure: (isHigh) => heard.push(isHigh),
+      onFailure: (error) => heard.push(error),
+      onGap: (gap) => heard.push(gap),
+    },
+    {
+      writeOutput: ([first]) => write(first?.length ?? 0),
+      writeEvents: ({ length }) => write(length),
+      close: async () => {},
+    },
+  );
+  journal.append(new Uint8Array(9 * MIB), 0);
+  await journal.flushed();
+  const error = fault;
+  fault = undefined;
+  await journal.retry();
+  const gap = { from: 0, to: 9 * MIB };
+  expect(meter).toMatchObject({ journalPauses: 1, journalFailures: 1, lostBytes: 9 * MIB });
+  expect(heard).toEqual([true, false, error, gap]);
 });
 
 test("each batch that reaches the disk is timed", async () => {
@@ -41,8 +56,9 @@ test("each batch that reaches the disk is timed", async () => {
       throw error;
     },
     onGap: () => undefined,
+    meter,
   };
-  const journal = await Journal.create(meter.ofJournal(options));
+  const journal = await Journal.create(options);
   journal.append(new TextEncoder().encode("abc"), 0);
   await journal.flushed();
   await journal.close();

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { parseEventLine } from "../../../src/sessions/journal/event.ts";
 import { Journal } from "../../../src/sessions/journal/journal.ts";
 import { Session } from "../../../src/sessions/session.ts";
+import { SessionMeter } from "../../../src/sessions/session-meter.ts";
 import { sessionFiles } from "../../../src/sessions/storage/control-dir.ts";
 import { triedWithoutDescriptors } from "./without-descriptors.ts";
 
@@ -44,7 +45,13 @@ test("a character that is typed in two pieces is recorded whole", async () => {
   stack.defer(() => rm(directory, { recursive: true }));
   const files = sessionFiles(directory);
   const journal = await Journal.create({
-    ...{ files, maxBytes: 1_000_000, onPressure: () => {}, onGap: () => {} },
+    ...{
+      files,
+      maxBytes: 1_000_000,
+      meter: new SessionMeter(() => 0),
+      onPressure: () => {},
+      onGap: () => {},
+    },
     onFailure: (error) => expect.unreachable(`${error}`),
   });
   const session = new Session({

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { concatBytes } from "../../../../src/lib/data/collect.ts";
 import { Journal } from "../../../../src/sessions/journal/journal.ts";
+import { SessionMeter } from "../../../../src/sessions/session-meter.ts";
 
 /** Batches of a flood, after which a test is over in any case. */
 const FLOOD_BATCHES = 300;
@@ -50,7 +51,8 @@ function stage() {
   const disk = new MemoryDisk();
   const failures: unknown[] = [];
   const onFailure = (error: unknown): void => void failures.push(error);
-  const options = { maxBytes: 1_000_000, onPressure: () => {}, onGap: () => {}, onFailure };
+  const meter = new SessionMeter(() => 0);
+  const options = { maxBytes: 1_000_000, meter, onPressure: () => {}, onGap: () => {}, onFailure };
   const journal = new Journal(options, disk);
   const flood = (): void => {
     disk.onOutput = () => {

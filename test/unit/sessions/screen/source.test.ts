@@ -2,10 +2,11 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Journal, JournalFiles } from "../../../../src/sessions/journal/journal.ts";
+import { createFiles, Journal } from "../../../../src/sessions/journal/journal.ts";
 import { viewScreen } from "../../../../src/sessions/screen/source.ts";
 import type { Screen, ScreenSource } from "../../../../src/sessions/screen/thread/message.ts";
 import { Session } from "../../../../src/sessions/session.ts";
+import { SessionMeter } from "../../../../src/sessions/session-meter.ts";
 import { sessionFiles } from "../../../../src/sessions/storage/control-dir.ts";
 
 const STORED = {
@@ -22,14 +23,17 @@ async function stage(stack: AsyncDisposableStack) {
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-screen-source-"));
   stack.defer(() => rm(directory, { recursive: true }));
   const files = sessionFiles(directory);
-  const disk = stack.adopt(await JournalFiles.create(files), (each) => each.close());
+  const disk = stack.adopt(await createFiles(files), (each) => each.close());
   let isFull = false;
   const orFull = async (write: () => Promise<number>): Promise<number> => {
     if (isFull) throw Object.assign(new Error("full"), { code: "ENOSPC" });
     return await write();
   };
   const journal = new Journal(
-    { maxBytes: 1_000_000, onPressure: () => {}, onGap: () => {}, onFailure: () => {} },
+    {
+      ...{ maxBytes: 1_000_000, meter: new SessionMeter(() => 0) },
+      ...{ onPressure: () => {}, onGap: () => {}, onFailure: () => {} },
+    },
     {
       writeOutput: (pieces, position) => orFull(() => disk.writeOutput(pieces, position)),
       writeEvents: (lines, position) => orFull(() => disk.writeEvents(lines, position)),

@@ -11,6 +11,7 @@ import {
 } from "../../../../src/sessions/journal/event.ts";
 import { Journal } from "../../../../src/sessions/journal/journal.ts";
 import { castText } from "../../../../src/sessions/journal/recording.ts";
+import { SessionMeter } from "../../../../src/sessions/session-meter.ts";
 import { type ControlDir, openControlDir } from "../../../../src/sessions/storage/control-dir.ts";
 import { type Recovered, recoverSessions } from "../../../../src/sessions/storage/recovery.ts";
 import type { StoredSession } from "../../../../src/sessions/storage/stored-session.ts";
@@ -38,6 +39,7 @@ beforeAll(async () => {
   const journal = await Journal.create({
     files: source.session(STORED.id),
     maxBytes: 1_000_000,
+    meter: new SessionMeter(() => 0),
     onPressure: () => {},
     onGap: () => {},
     onFailure: (error) => {

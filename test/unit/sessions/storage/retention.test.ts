@@ -63,7 +63,7 @@ test("sessions that end all the time put no look off", async () => {
     controlDir: { session: () => expect.unreachable("there is none") },
     discard: () => expect.unreachable("there is none"),
     log: { info: () => {}, error: () => {} },
-    list: async () => {
+    list: () => {
       checks += 1;
       return [];
     },

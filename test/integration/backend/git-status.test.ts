@@ -1,12 +1,11 @@
 import { LiveStatus } from "../../../src/git/status/live-status.ts";
 import { SessionFolders } from "../../../src/repositories/session-folders.ts";
-import { SessionsWithStatus, type StatusSource } from "../../../src/sessions/sessions-with-status.ts";
+import type { StatusSource } from "../../../src/sessions/local-sessions.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { describeBackend } from "./conformance.ts";
 import { ownTerminals } from "./own-terminals.ts";
 
 describeBackend("sessions with what is known of their repository", async () => {
-  const terminals = await ownTerminals();
   const room = await GitRoom.make();
   const log = { warn: () => {} };
   const now = (): number => performance.now();
@@ -22,13 +21,11 @@ describeBackend("sessions with what is known of their repository", async () => {
     on: () => new DisposableStack(),
     [Symbol.asyncDispose]: async () => live[Symbol.dispose](),
   };
-  const backend = new SessionsWithStatus({ backend: terminals.backend, source });
-  backend.begin(() => ({ account: undefined }));
+  const terminals = await ownTerminals({ folders: source });
   return {
-    backend,
+    backend: terminals.backend,
     place: { cwd: await room.repository() },
     [Symbol.asyncDispose]: async () => {
-      await backend[Symbol.asyncDispose]();
       await terminals[Symbol.asyncDispose]();
       await room[Symbol.asyncDispose]();
     },
