@@ -343,7 +343,7 @@ export class Session {
     const wasStopped = live.journal.isStopped;
     live.journal.append(piece.bytes, time);
     if (live.journal.isStopped !== wasStopped) this.#onChange(this, "changed");
-    const { title, hasBell, marks = [] } = this.#titles.scan(piece.bytes);
+    const { title, hasBell, marks } = this.#titles.scan(piece.bytes);
     live.foreground.output(marks);
     if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
     if (hasBell) this.#onChange(this, "bell");

@@ -77,62 +77,58 @@ export function commandLine(pid: number): string {
 /** The pids of all processes in terminal session `sessionId` (the pid of its first process) that have not ended. */
 export async function sessionProcesses(sessionId: number): Promise<readonly number[]> {
   if (sessionId <= 1) return [];
-  await hasBegun(sessionId, undefined);
+  await hasBegun(sessionId);
   const processes = await allProcesses();
   return processes
     .filter((process) => process.session === sessionId && !process.isZombie)
     .map(({ pid }) => pid);
 }
 
-export type EndOptions = {
-  /** Milliseconds between SIGHUP and SIGKILL (contract 2.3). */
-  readonly graceMs: number;
-  /** Stops the waiting; the promise is rejected with its reason. */
-  readonly signal?: AbortSignal;
-};
-
 /**
  * Ends all processes of the terminal session that process `leaderPid` leads, its jobs included: SIGHUP, SIGTERM after
- * HANGUP_GRACE_MS, SIGKILL after `graceMs`. Resolves when all are gone, with an empty list; or with the pids of those
- * that SIGKILL did not end within SIGKILL_WAIT_MS (another user's, or stuck in the kernel). `leaderStartTicks` is what
- * `startTicks` said of the leader: where it is unknown, or the leader is gone and its pid perhaps another's, nothing is
- * done.
+ * HANGUP_GRACE_MS, SIGKILL `graceMs` after SIGHUP (contract 2.3). Resolves with the pids of those that SIGKILL did not end
+ * within SIGKILL_WAIT_MS (another user's, or stuck in the kernel). `leaderStartTicks`: from `startTicks`. Without it, or
+ * when the pid belongs to another process by now, nothing is done.
  */
 export async function endProcesses(
   leaderPid: number,
   leaderStartTicks: number | undefined,
-  { graceMs, signal }: EndOptions,
+  { graceMs }: { readonly graceMs: number },
 ): Promise<readonly number[]> {
-  signal?.throwIfAborted();
-  // Session 0 is the kernel's own, and init's is nobody's to end.
+  // Session 0 is the kernel's own, and nobody may end init's.
   if (
     leaderPid <= 1 ||
     leaderStartTicks === undefined ||
     readStat(leaderPid)?.startTicks !== leaderStartTicks
   )
     return [];
-  await hasBegun(leaderPid, signal);
+  await hasBegun(leaderPid);
   const living = (): Promise<readonly ProcessStat[]> => livingMembers(leaderPid, leaderStartTicks);
   const hangupMs = Math.min(HANGUP_GRACE_MS, graceMs);
   // A stopped program takes no signal but SIGKILL until it is continued.
-  if (await areEndedBy(["SIGHUP", "SIGCONT"], hangupMs, living, signal)) return [];
-  if (await areEndedBy(["SIGTERM", "SIGCONT"], graceMs - hangupMs, living, signal)) return [];
-  if (await areEndedBy(["SIGKILL"], SIGKILL_WAIT_MS, living, signal)) return [];
+  if (await areEndedBy(["SIGHUP", "SIGCONT"], hangupMs, living)) return [];
+  if (await areEndedBy(["SIGTERM", "SIGCONT"], graceMs - hangupMs, living)) return [];
+  if (await areEndedBy(["SIGKILL"], SIGKILL_WAIT_MS, living)) return [];
   return (await living()).map(({ pid }) => pid);
 }
 
-/** A process that was forked just now is in its parent's session until it has made its own: then it can be found there. */
-async function hasBegun(leaderPid: number, signal: AbortSignal | undefined): Promise<void> {
-  const deadline = performance.now() + SIGKILL_WAIT_MS;
-  for (
-    let delayMs = FIRST_CHECK_MS;
-    performance.now() < deadline;
-    delayMs = Math.min(delayMs * 2, LAST_CHECK_MS)
-  ) {
+/** A process that was just forked is in its parent's session until it has made its own. */
+async function hasBegun(leaderPid: number): Promise<void> {
+  await until(performance.now() + SIGKILL_WAIT_MS, () => {
     const leader = readStat(leaderPid);
-    if (leader === undefined || leader.isZombie || leader.session === leaderPid) return;
-    await setTimeout(delayMs, undefined, signal === undefined ? {} : { signal });
+    return leader === undefined || leader.isZombie || leader.session === leaderPid;
+  });
+}
+
+/** Checks less and less often; `isSlow`: at the lowest rate. False when the deadline came first. */
+async function until(deadline: number, isDone: (isSlow: boolean) => boolean): Promise<boolean> {
+  for (let delayMs = FIRST_CHECK_MS; !isDone(delayMs === LAST_CHECK_MS); ) {
+    const leftMs = deadline - performance.now();
+    if (leftMs <= 0) return false;
+    await setTimeout(Math.min(delayMs, leftMs));
+    delayMs = Math.min(delayMs * 2, LAST_CHECK_MS);
   }
+  return true;
 }
 
 /**
@@ -148,12 +144,11 @@ async function livingMembers(leaderPid: number, leaderStartTicks: number): Promi
   );
 }
 
-/** Signals every process group, those that appear meanwhile too, and waits at most `waitMs` for all to end. */
+/** Signals every process group, also those that appear meanwhile, and waits at most `waitMs` for all to end. */
 async function areEndedBy(
   signals: readonly NodeJS.Signals[],
   waitMs: number,
   living: () => Promise<readonly ProcessStat[]>,
-  signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const deadline = performance.now() + waitMs;
   const signalled = new Set<number>();
@@ -165,28 +160,18 @@ async function areEndedBy(
     const fresh = members.filter(({ pid }) => !signalled.has(pid));
     for (const group of new Set(fresh.map((member) => member.group))) signalGroup(group, signals);
     for (const { pid } of fresh) signalled.add(pid);
-    if (!(await areGoneBy(deadline, members, signal))) return false;
+    if (!(await until(deadline, (isSlow) => areGone(members, isSlow)))) return false;
   }
 }
 
 /**
- * Waits until all of `members` are gone: others may have taken their place. False when the deadline came first. A shell
- * whose handler ran between its look at what is noted and its wait for a key has noted the hangup and waits all the same:
- * a change of the window's size, which harms nobody, ends the wait.
+ * Others may have taken their place. `isSlow`: a shell whose handler noted the hangup just before it began to wait for a key
+ * goes on waiting; a change of the window's size ends the wait and does no harm.
  */
-async function areGoneBy(
-  deadline: number,
-  members: readonly ProcessStat[],
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  for (let delayMs = FIRST_CHECK_MS; members.some(isLiving); delayMs = Math.min(delayMs * 2, LAST_CHECK_MS)) {
-    const leftMs = deadline - performance.now();
-    if (leftMs <= 0) return false;
-    await setTimeout(Math.min(delayMs, leftMs), undefined, signal === undefined ? {} : { signal });
-    if (delayMs < LAST_CHECK_MS) continue;
-    for (const { pid } of members.filter(isLiving)) signalProcess(pid, SIGWINCH);
-  }
-  return true;
+function areGone(members: readonly ProcessStat[], isSlow: boolean): boolean {
+  const left = members.filter(isLiving);
+  if (isSlow) for (const { pid } of left) signalProcess(pid, SIGWINCH);
+  return left.length === 0;
 }
 
 function isLiving(process: ProcessStat): boolean {

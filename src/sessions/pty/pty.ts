@@ -1,10 +1,9 @@
 // A program in a pseudo-terminal, started by the native module, or by node-pty where that cannot. Of node-pty only fork
 // and resize are used: its Terminal class costs more for each read, writes with a busy loop, and hangs up on a program
 // that only redirected its streams.
-import { accessSync, closeSync, constants as modes, readdirSync, readSync, statSync } from "node:fs";
+import { closeSync, readdirSync, readSync } from "node:fs";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { constants } from "node:os";
-import { delimiter, resolve } from "node:path";
 import type { DuplexOptions } from "node:stream";
 import { ReadStream } from "node:tty";
 import { getSystemErrorName } from "node:util";
@@ -12,6 +11,7 @@ import { loadNative } from "../../lib/os/installation.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import { PtyInput } from "./input.ts";
+import { findProgram } from "./program-path.ts";
 
 /** One for all terminals: a read must cost next to nothing, and is handed on before the next one begins. */
 const READ_BUFFER = new Uint8Array(64 * 1024);
@@ -147,7 +147,8 @@ function spawnIn(
   onExit: OnExit,
 ): Started {
   const { file, args, env, cwd, size } = program;
-  const path = programPath(program);
+  const path = file.includes("/") ? file : findProgram(file, { cwd, path: env.PATH ?? "" });
+  if (path === undefined) throw launchFailed(`no program ${file}`, undefined);
   const spawn = (at: string, words: readonly string[]): Started | number =>
     spawnInPty(at, words, pairs(env), cwd, size.cols, size.rows, onExit);
   const started = spawn(path, [file, ...args]);
@@ -155,24 +156,6 @@ function spawnIn(
   const found = started === -constants.errno.ENOEXEC ? spawn("/bin/sh", [file, path, ...args]) : started;
   if (typeof found === "object") return found;
   throw launchFailed(`${path} could not be started in ${cwd}: ${getSystemErrorName(found)}`, undefined);
-}
-
-/** Where execvp(3) finds the program on the PATH of its own environment. */
-function programPath({ file, env, cwd }: PtyProgram): string {
-  if (file.includes("/")) return file;
-  const places = (env.PATH ?? "").split(delimiter).map((folder) => resolve(cwd, folder, file));
-  const path = places.find(isProgram);
-  if (path === undefined) throw launchFailed(`no program ${file}`, undefined);
-  return path;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, modes.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 function pairs(env: PtyProgram["env"]): string[] {

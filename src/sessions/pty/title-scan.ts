@@ -18,8 +18,8 @@ export type CommandMark =
 
 /** What was found in a piece of output: the last title, marks of commands, and whether a bell rang that ended no sequence. */
 export type ScanResult = {
-  readonly title?: string;
-  readonly marks?: readonly CommandMark[];
+  readonly title: string | undefined;
+  readonly marks: readonly CommandMark[];
   readonly hasBell: boolean;
 };
 
@@ -39,43 +39,37 @@ export class TitleScan {
     this.#tail = (bytes.length >= MAX_TITLE_BYTES ? bytes : seam).slice(-MAX_TITLE_BYTES);
     if (bytes.length <= MAX_TITLE_BYTES) return first;
     const second = scanFrom(bytes, MAX_TITLE_BYTES);
-    const marks = [...(first.marks ?? []), ...(second.marks ?? [])];
-    return resultOf(second.title ?? first.title, marks, first.hasBell || second.hasBell);
+    return {
+      title: second.title ?? first.title,
+      marks: [...first.marks, ...second.marks],
+      hasBell: first.hasBell || second.hasBell,
+    };
   }
 }
 
 function scanFrom(bytes: Uint8Array, start: number): ScanResult {
   let title: string | undefined;
-  let last = -1;
   let hasBell = false;
-  const marks: { readonly at: number; readonly mark: CommandMark }[] = [];
-  const scan = (begin: number, end: number): string | undefined => {
-    const mark = markAt(bytes, begin, end);
-    if (mark !== undefined) marks.push({ at: begin, mark });
-    return mark === undefined ? titleAt(bytes, begin, end) : undefined;
-  };
-  for (let end = bytes.indexOf(BEL, start); end !== -1; end = bytes.indexOf(BEL, end + 1)) {
+  const marks: CommandMark[] = [];
+  for (const end of sequenceEnds(bytes, start)) {
     const begin = sequenceStart(bytes, end);
-    if (begin === -1) hasBell = true;
-    const found = begin === -1 ? undefined : scan(begin, end);
-    if (found !== undefined) [title, last] = [found, end];
+    const mark = begin === -1 ? undefined : markAt(bytes, begin, end);
+    if (begin === -1) hasBell ||= bytes[end] === BEL;
+    else if (mark === undefined) title = titleAt(bytes, begin, end) ?? title;
+    else marks.push(mark);
   }
-  for (let end = bytes.indexOf(BACKSLASH, start); end !== -1; end = bytes.indexOf(BACKSLASH, end + 1)) {
-    if (bytes[end - 1] !== ESC) continue;
-    const begin = sequenceStart(bytes, end - 1);
-    const found = begin === -1 ? undefined : scan(begin, end - 1);
-    if (end > last) title = found ?? title;
-  }
-  marks.sort((one, other) => one.at - other.at);
-  return resultOf(
-    title,
-    marks.map(({ mark }) => mark),
-    hasBell,
-  );
+  return { title, marks, hasBell };
 }
 
-function resultOf(title: string | undefined, marks: readonly CommandMark[], hasBell: boolean): ScanResult {
-  return { hasBell, ...(title === undefined ? {} : { title }), ...(marks.length === 0 ? {} : { marks }) };
+/** Where BEL or ESC \ stands, in order. */
+function sequenceEnds(bytes: Uint8Array, start: number): readonly number[] {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf(BEL, start); at !== -1; at = bytes.indexOf(BEL, at + 1)) ends.push(at);
+  const bells = ends.length;
+  for (let at = bytes.indexOf(BACKSLASH, start); at !== -1; at = bytes.indexOf(BACKSLASH, at + 1)) {
+    if (bytes[at - 1] === ESC) ends.push(at - 1);
+  }
+  return bells === 0 || bells === ends.length ? ends : ends.sort((a, b) => a - b);
 }
 
 /** Where the ESC ] of the sequence that ends at `end` stands, or -1. */

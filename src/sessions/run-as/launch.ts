@@ -2,10 +2,11 @@
 import { basename, resolve } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
 import { type CreateSession, isVibeTunnelSpelling } from "../../protocol/schemas/session.ts";
+import { placesOf } from "../pty/program-path.ts";
 import type { PtyProgram } from "../pty/pty.ts";
 import { type Account, type BaseEnv, launchEnv } from "./launch-env.ts";
 import { userRunner } from "./run-as.ts";
-import { ownRunner, placesOf, type Runner } from "./runner.ts";
+import { ownRunner, type Runner } from "./runner.ts";
 import type { UserCgroups } from "./user-cgroups.ts";
 
 export type { Account };

@@ -1,7 +1,7 @@
 // As whom a session's program is started, and how that user sees the machine.
-import { access, constants, stat } from "node:fs/promises";
-import { delimiter, resolve } from "node:path";
+import { access, constants } from "node:fs/promises";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { findProgram } from "../pty/program-path.ts";
 import type { PtyProgram } from "../pty/pty.ts";
 import type { Account, BaseEnv } from "./launch-env.ts";
 
@@ -37,19 +37,10 @@ export function ownRunner(account: Account, env: BaseEnv): Runner {
     identity: OWN_IDENTITY,
     env,
     directoryProblem,
-    hasProgram,
+    hasProgram: async (file, place) => findProgram(file, place) !== undefined,
     inTerminal: (program) => program,
     asWorker: (program) => program,
   };
-}
-
-/** Candidate paths: in the folders of PATH, or the path itself if it contains a slash. */
-export function placesOf(
-  file: string,
-  { cwd, path }: { readonly cwd: string; readonly path: string },
-): string[] {
-  if (file.includes("/")) return [resolve(cwd, file)];
-  return path.split(delimiter).map((folder) => resolve(cwd, folder));
 }
 
 async function directoryProblem(path: string): Promise<DirectoryProblem | undefined> {
@@ -60,24 +51,5 @@ async function directoryProblem(path: string): Promise<DirectoryProblem | undefi
   } catch (error) {
     if (isErrno(error, "ENOTDIR")) return "not a directory";
     return isErrno(error, "EACCES") ? "no permission to enter the directory" : "no such directory";
-  }
-}
-
-async function hasProgram(
-  file: string,
-  place: { readonly cwd: string; readonly path: string },
-): Promise<boolean> {
-  for (const at of placesOf(file, place)) {
-    if (await isProgram(file.includes("/") ? at : resolve(at, file))) return true;
-  }
-  return false;
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  try {
-    const [found] = await Promise.all([stat(path), access(path, constants.X_OK)]);
-    return found.isFile();
-  } catch {
-    return false;
   }
 }

@@ -55,7 +55,7 @@ export async function recoverSessions(
 }
 
 async function recover(stored: StoredSession, files: SessionFiles): Promise<Recovered> {
-  const journal = stored.exit === undefined ? await repairJournal(files) : await scanJournal(files);
+  const journal = stored.exit === undefined ? await repairJournal(files) : await readSummary(files);
   const size = journal.sizes.at(-1) ?? { cols: stored.cols, rows: stored.rows };
   const record = { ...stored, cols: size.cols, rows: size.rows };
   const sizes =
@@ -77,31 +77,19 @@ type JournalSummary = {
 
 /** Cuts a torn last record, drops records of output that never arrived, and records output that has no record. */
 async function repairJournal(files: SessionFiles): Promise<JournalSummary> {
-  const output = await stat(files.output);
-  let keptBytes = 0;
-  let last: JournalEvent = { time: 0, offset: 0, kind: "o" };
-  const gaps: Gap[] = [];
-  for await (const event of readEvents(files)) {
-    const gap = gapOf(event);
-    if (gap !== undefined) gaps.push(gap);
-    // Only the exit may be beyond: it counts output after the recording was stopped.
-    if (positionOf(gaps, event.offset) > output.size && event.kind !== "x") break;
-    keptBytes += new TextEncoder().encode(eventLine(event)).length;
-    last = event;
-  }
-  await ifDiskTakes(() => truncate(files.events, keptBytes));
-  const summary = await scanJournal(files);
-  const at = output.mtime.toISOString();
-  if (summary.exit !== undefined) return { ...summary, at };
-  const offset = output.size + lostBefore(summary.gaps, Number.POSITIVE_INFINITY);
-  const end = { time: last.time, offset };
+  const { size, mtime } = await stat(files.output);
+  const { eventsBytes, time, ...read } = await readSummary(files, size);
+  await ifDiskTakes(() => truncate(files.events, eventsBytes));
+  const summary = { ...read, at: mtime.toISOString() };
+  if (summary.exit !== undefined) return summary;
+  const offset = size + lostBefore(summary.gaps, Number.POSITIVE_INFINITY);
   const events: JournalEvent[] = [
-    { ...end, kind: "m", data: "the session host was lost" },
-    { ...end, kind: "x", data: exitData(HOST_LOST) },
+    { time, offset, kind: "m", data: "the session host was lost" },
+    { time, offset, kind: "x", data: exitData(HOST_LOST) },
   ];
-  if (last.offset < offset) events.unshift({ ...end, kind: "o" });
+  if (summary.outputBytes < offset) events.unshift({ time, offset, kind: "o" });
   await ifDiskTakes(() => appendFile(files.events, events.map(eventLine).join("")));
-  return { ...summary, outputBytes: offset, at };
+  return { ...summary, outputBytes: offset };
 }
 
 /** On a full or read-only disk the session is listed, and a later start repairs it. */
@@ -113,19 +101,27 @@ async function ifDiskTakes(write: () => Promise<void>): Promise<void> {
   }
 }
 
-async function scanJournal(files: SessionFiles): Promise<JournalSummary> {
+/** Up to the first record of output beyond `fileBytes`. `eventsBytes`, `time`: length of the records, and time of the last. */
+async function readSummary(
+  files: SessionFiles,
+  fileBytes = Number.POSITIVE_INFINITY,
+): Promise<JournalSummary & { readonly eventsBytes: number; readonly time: number }> {
   const sizes: SizeChange[] = [];
-  let exit: JournalSummary["exit"];
   const gaps: Gap[] = [];
-  let outputBytes = 0;
+  let exit: JournalSummary["exit"];
+  let [outputBytes, eventsBytes, time] = [0, 0, 0];
   for await (const event of readEvents(files)) {
-    outputBytes = Math.max(outputBytes, event.offset);
     const gap = gapOf(event);
     if (gap !== undefined) gaps.push(gap);
+    // Only the exit may be beyond: it counts output after the recording was stopped.
+    if (positionOf(gaps, event.offset) > fileBytes && event.kind !== "x") break;
+    eventsBytes += Buffer.byteLength(eventLine(event));
+    time = event.time;
+    outputBytes = Math.max(outputBytes, event.offset);
     if (event.kind === "r") addSize(sizes, event);
     if (event.kind === "x") exit = parseExitData(event.data ?? "");
   }
-  return { sizes, gaps, outputBytes, at: new Date().toISOString(), exit };
+  return { sizes, gaps, outputBytes, at: new Date().toISOString(), exit, eventsBytes, time };
 }
 
 function addSize(sizes: SizeChange[], event: JournalEvent): void {

@@ -86,10 +86,10 @@ describe("a title", () => {
 describe("a bell", () => {
   test("rings once for a piece, and the end of a sequence is none", () => {
     const scan = new TitleScan();
-    expect(scan.scan(encode("a\x07b\x07"))).toEqual({ hasBell: true });
-    expect(scan.scan(encode("c"))).toEqual({ hasBell: false });
-    expect(scan.scan(encode(`${ESC}]2;t\x07`))).toEqual({ title: "t", hasBell: false });
-    expect(scan.scan(encode(`${ESC}[1m\x07`))).toEqual({ hasBell: true });
+    expect(scan.scan(encode("a\x07b\x07"))).toEqual({ marks: [], hasBell: true });
+    expect(scan.scan(encode("c"))).toEqual({ marks: [], hasBell: false });
+    expect(scan.scan(encode(`${ESC}]2;t\x07`))).toEqual({ title: "t", marks: [], hasBell: false });
+    expect(scan.scan(encode(`${ESC}[1m\x07`))).toEqual({ marks: [], hasBell: true });
   });
 
   test("rings when it ends nothing, also right after a title", () => {
@@ -117,7 +117,7 @@ describe("marks of a shell's integration", () => {
       const bytes = encode(`${"x".repeat(700)}${marked}${"y".repeat(700)}`);
       const found: CommandMark[] = [];
       for (let at = 0; at < bytes.length; at += size)
-        found.push(...(scan.scan(bytes.slice(at, at + size)).marks ?? []));
+        found.push(...scan.scan(bytes.slice(at, at + size)).marks);
       expect(found).toEqual(marks);
     }
   });
