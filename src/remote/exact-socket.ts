@@ -1,12 +1,12 @@
-// Connections to a unix socket in a folder that programs of sessions may write to, as that of an external session host is.
+// Connections to a unix socket in a directory that sessions may write to, such as that of an external session host.
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from "node:fs";
 import { Agent, type AgentOptions } from "node:http";
 import { connect, type IpcNetConnectOpts, type Socket } from "node:net";
 
-/** open(2): what is at a path, without opening it. Node has no name for it. */
+/** open(2): a descriptor of the file itself, without opening it. Node does not export it. */
 const O_PATH = 0o10000000;
 
-/** Its connections lead to a socket of this user's, or root's, that is at this path itself: no link is followed. */
+/** Connects only to a socket of this user or root, and follows no symbolic link at the path. */
 export function exactAgent(path: string, options: AgentOptions = {}): Agent {
   return Object.assign(new Agent(options), {
     createConnection: (_: unknown, done: (error: Error) => void): Socket | undefined => {
@@ -20,7 +20,7 @@ export function exactAgent(path: string, options: AgentOptions = {}): Agent {
   });
 }
 
-/** What was looked at is what is connected to, whatever is put at the path meanwhile. */
+/** Connects to the socket that was checked, even if the path is replaced meanwhile. */
 export function connectExactly(path: string, options: Pick<IpcNetConnectOpts, "onread"> = {}): Socket {
   if (process.platform !== "linux") {
     check(path, lstatSync(path));
@@ -29,7 +29,7 @@ export function connectExactly(path: string, options: Pick<IpcNetConnectOpts, "o
   const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
   try {
     check(path, fstatSync(fd));
-    // The system is asked at once: the descriptor is not needed any more.
+    // Connects synchronously: the descriptor is not needed afterwards.
     return connect({ path: `/proc/self/fd/${fd}`, ...options });
   } finally {
     closeSync(fd);

@@ -8,15 +8,15 @@ import { type Subscribed, SubscribeFlag } from "../protocol/frame/payload.ts";
 import type { SessionRecord, TerminalSize } from "../protocol/schemas/session.ts";
 import type { Sink, Subscription } from "../sessions/backend.ts";
 
-/** How long the other process may take to answer a subscription, in ms. */
+/** Timeout of the answer to a subscription. */
 const SUBSCRIBE_TIMEOUT_MS = 5_000;
 const NOTHING = new Uint8Array();
-/** What is also read with `view`, up to the byte where delivery begins. */
+/** Deliveries that `view` provides up to the offset where the subscription begins. */
 const JOURNALLED = SubscribeFlag.Stdout | SubscribeFlag.Events;
 
 /**
- * A session of another process, from its end on and over every cut of the connection. Throws what the subscription is
- * refused with, and `host_unreachable` when it is not answered. Output and screens go to `sink`, events to `events`.
+ * Follows a session of another process from its current end, across reconnects. Throws the error of a refused subscription,
+ * and `host_unreachable` without an answer. Output and screens go to `sink`, events to `events`.
  */
 export async function followSession(
   socket: Pick<SessionSocket, "attach">,
@@ -27,11 +27,11 @@ export async function followSession(
   let answer = Promise.withResolvers<Subscribed>();
   let size: TerminalSize | undefined;
   let wanted = flags;
-  /** Something is delivered from the next answer on that was not before: what came so far is not the whole of it. */
+  /** The next answer begins deliveries that were not requested before, so it begins with a resync. */
   let isRestarting = false;
   const handlers: AttachmentHandlers = {
     onSubscribed: (answered) => {
-      // A resize that happened during a cut is told by the answer alone.
+      // Only the answer reports a resize that happened while disconnected.
       const isNew = size !== undefined && (size.cols !== answered.cols || size.rows !== answered.rows);
       if (isRestarting) sink({ kind: "resync", offset: next(), size: answered, bytes: NOTHING });
       else if (isNew) sink({ kind: "event", offset: next(), event: resizeEvent(answered) });
@@ -50,7 +50,7 @@ export async function followSession(
       events({ kind: "event", offset: next(), event });
     },
     onError: (error) => {
-      // As long as it may pass, the socket asks again.
+      // The socket subscribes again after temporary errors.
       if (size !== undefined && isFinal(error)) sink({ kind: "lost", error });
       answer.reject(error);
     },
@@ -67,7 +67,7 @@ export async function followSession(
   const leave = (): void => attachment[Symbol.dispose]();
   try {
     const { offset, cols, rows, status } = await answered(record.id, answer.promise);
-    // The record was read before.
+    // The record is older than the answer.
     return { offset, record: { ...record, cols, rows, status }, request, [Symbol.dispose]: leave };
   } catch (error) {
     leave();

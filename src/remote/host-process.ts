@@ -1,4 +1,4 @@
-// The session host as a process: found where it runs, started where it does not.
+// Finds or starts the session host process.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { withDeadline } from "../lib/async/deadline.ts";
@@ -26,8 +26,8 @@ export type HostProgram = {
 };
 
 /**
- * Starts the session host unless one answers. Throws `host_incompatible` when one answers that speaks another revision
- * of the protocol: its sessions go on, and a server that fits can still be started. Throws `host_unreachable`.
+ * Starts the session host unless one answers. Throws `host_incompatible` for one with another protocol revision, whose
+ * sessions continue; and `host_unreachable`.
  */
 export async function ensureHost(program: HostProgram): Promise<Health> {
   const running = await hostHealth(program.socketPath);
@@ -36,14 +36,14 @@ export async function ensureHost(program: HostProgram): Promise<Health> {
     () => undefined,
     (error: unknown) => ({ error }),
   );
-  // Another server may have started one at the same time: then ours has made way for it.
+  // Another server may have started one at the same time, which made ours exit.
   const started = await hostHealth(program.socketPath);
   if (started !== undefined) return checkRevision(started);
   if (failure !== undefined) throw failure.error;
   throw new ServiceError("host_unreachable", `the session host does not answer: see ${program.logPath}`);
 }
 
-/** The session host that others start. Throws `host_unreachable` where none answers, and `host_incompatible`. */
+/** The health of a session host that is started elsewhere. Throws `host_unreachable` and `host_incompatible`. */
 export async function findHost(socketPath: string): Promise<Health> {
   return checkRevision(await healthAt({ socketPath, noFollow: true }).catch(unanswered));
 
@@ -81,7 +81,7 @@ function checkRevision(health: Health): Health {
   );
 }
 
-/** A process group of its own, so that what stops the server does not stop it. */
+/** In its own process group, so that signals to the server's group do not stop it. */
 async function startHost(program: HostProgram): Promise<void> {
   mkdirSync(program.controlDir, { recursive: true, mode: 0o700 });
   const log = openSync(program.logPath, "a", 0o600);
@@ -103,7 +103,7 @@ async function startHost(program: HostProgram): Promise<void> {
   }
 }
 
-/** It says on its standard output that it listens, then nothing ever again; or it ends, with the reason in its log. */
+/** The host writes to its standard output once, when it listens. If it exits instead, its log has the reason. */
 async function listening(child: ChildProcess, logPath: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.once("error", reject);
@@ -117,11 +117,11 @@ async function listening(child: ChildProcess, logPath: string): Promise<void> {
 
 function logTail(path: string): string {
   const lines = readFileSync(path, "utf8").slice(-LOG_TAIL_BYTES).trim().split("\n").map(messageOf);
-  // What the command line says of its failure; a stack may follow it.
+  // The command line's error message; a stack trace may follow.
   return lines.findLast((line) => line.startsWith("ttyhq: ")) ?? lines.at(-1) ?? "";
 }
 
-/** Of a line of JSON, as what ends a host is told where its log is JSON. */
+/** The message of a JSON log line. */
 function messageOf(line: string): string {
   try {
     const { level, message }: Readonly<Record<string, unknown>> = JSON.parse(line);

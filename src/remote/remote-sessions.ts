@@ -1,4 +1,4 @@
-// The sessions of another process: over HTTP and its /ws, resumed at the byte after every cut.
+// The sessions of another process, over HTTP and /ws. Subscriptions resume at their offset after a reconnect.
 
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
@@ -36,13 +36,13 @@ import { openLink, type UplinkTarget } from "./uplink.ts";
 const { Stdout, Events } = SubscribeFlag;
 const listSessions = { ...endpoints.listSessions, reply: { status: 200, json: AnySessions } } as const;
 const getSession = { ...endpoints.getSession, reply: { status: 200, json: AnySession } } as const;
-/** Of a health that may have the members of the specification alone: ours say the revision of their frames. */
+/** `protocol` is absent in servers that implement only the specification. */
 const health = {
   ...endpoints.health,
   reply: { status: 200, json: z.looseObject({ protocol: z.int().optional().catch(undefined) }) },
 } as const;
 
-/** How long a request waits for the uplink while it is being opened, in ms. */
+/** Timeout of requests that wait for the uplink to open. */
 const LINK_TIMEOUT_MS = 5_000;
 
 export type RemoteSessionsOptions = {
@@ -59,20 +59,17 @@ export class RemoteSessions implements SessionBackend {
   readonly #directory: DirectoryWatch;
   readonly #searches = new KeyedSingleFlight<SessionRecord>();
   readonly #scope = new DisposableStack();
-  /** `undefined`: the other process is not to be reached until `retarget`. */
+  /** `undefined`: unreachable until `retarget`. */
   #peer: Peer | undefined;
   #keeping: Disposable | undefined;
-  /**
-   * How a server that knows the specification alone is asked; "ours": a server of ours. Decided at the first connection;
-   * until then lists and searches ask as one of ours.
-   */
+  /** Adapts a server that implements only the specification. Detected by the first connection; until then ours is assumed. */
   #kind: SpecifiedRemote | "ours" | undefined;
 
   constructor({ target, version }: RemoteSessionsOptions) {
     this.#peer = { target, sender: createSender(target) };
     this.#caller = createCaller(this.send);
     this.#socket = new SessionSocket({
-      // Whoever asks first, it is everybody's.
+      // All requests share the connection, so it belongs to no trace.
       open: (handlers, signal) => outsideTraces(() => this.#open(handlers, signal).catch(passing)),
       clientName: UPLINK_CLIENT,
       version,
@@ -93,17 +90,17 @@ export class RemoteSessions implements SessionBackend {
     let wasOpen = false;
     this.#scope.use(
       this.#socket.onState(({ kind }) => {
-        // A further try that fails loses nothing, and leaves a list alone that is on its way.
+        // Failed reconnects do not cancel a list request in progress.
         if (wasOpen && kind !== "open") this.#directory.lost();
         wasOpen = kind === "open";
       }),
     );
   }
 
-  /** Any request to the other process. */
+  /** Sends any request to the other process. */
   readonly send: Send = async (request) => await this.#reachable.sender.send(request);
 
-  /** Resolves when the uplink is open; rejects with what stood in the way. */
+  /** Resolves when the uplink is open; rejects with the reason otherwise. */
   connected(timeoutMs: number): Promise<void> {
     return this.#socket.opened(timeoutMs);
   }
@@ -118,9 +115,8 @@ export class RemoteSessions implements SessionBackend {
   }
 
   /**
-   * The other process answers at that target from now on. Subscriptions go on at their byte over a new uplink; one to
-   * the same target as before is tried at once where it is down, and else asked whether it still answers. `undefined`
-   * closes the uplink; everything is refused with `host_unreachable` until there is a target again.
+   * Changes the target; subscriptions resume over a new uplink. With an unchanged target a lost uplink is reopened at once,
+   * and an open one is checked. `undefined` closes the uplink: requests throw `host_unreachable` until the next target.
    */
   retarget(target: UplinkTarget | undefined): void {
     if (isDeepStrictEqual(target, this.#peer?.target)) {
@@ -154,7 +150,7 @@ export class RemoteSessions implements SessionBackend {
       const record = await this.#caller.call(getSession, { params: { id } });
       return this.#specified?.sized(record) ?? record;
     } catch (cause) {
-      // Other servers have codes of their own.
+      // Other servers use other codes.
       if (!(cause instanceof ServiceError) || cause.status !== 404) throw cause;
       throw new ServiceError("session_not_found", cause.message, { cause });
     }
@@ -170,15 +166,15 @@ export class RemoteSessions implements SessionBackend {
     return this.#searches.ask(id, () => this.#search(id));
   }
 
-  /** Whether the other process tells every change of its sessions; else they are known from its list alone. */
+  /** Whether the other process sends every change of its sessions; else only its list has them. */
   get isWatchable(): boolean {
     return this.#directory.isNumbered;
   }
 
-  /** Resolves when all that has happened to its sessions by now is known here. */
+  /** Resolves when all changes up to now are known here. */
   async caughtUp(): Promise<void> {
     const catchUp = async (): Promise<void> => {
-      // No change was ever heard of it, and it has no socket now: its list is all there is.
+      // It never sent changes and has no socket now: only its list is left.
       const isListOnly = !this.#directory.isNumbered && !this.isConnected;
       if (isListOnly && (await succeeded(this.#directory.listed()))) return;
       await this.#socket.opened(LINK_TIMEOUT_MS);
@@ -275,12 +271,12 @@ export class RemoteSessions implements SessionBackend {
     return record;
   }
 
-  /** Whoever did something finds it in the list: its event comes on another connection than the answer. */
+  /** The list shows the effect of a request that was answered: its event comes on another connection. */
   async #until(isKnown: () => boolean): Promise<void> {
     if (!isKnown()) await succeeded(this.caughtUp());
   }
 
-  /** Whoever is told of the exit finds it in the record. */
+  /** Delays the exit until the record shows it. */
   #afterRecord(record: SessionRecord, sink: Sink): Sink {
     const key = keyOf(record);
     return (delivery) => {
@@ -305,7 +301,7 @@ export class RemoteSessions implements SessionBackend {
     return this.#kind === "ours" ? undefined : this.#kind;
   }
 
-  /** Commands wait for the first connection, which shows the kind of server. After a cut they are refused. */
+  /** Commands wait for the first connection, which shows the kind of server. After a disconnect they are refused. */
   async #firstOpened(): Promise<void> {
     if (this.#kind === undefined) await this.#socket.opened(LINK_TIMEOUT_MS);
   }
@@ -319,7 +315,7 @@ export class RemoteSessions implements SessionBackend {
     return link;
   }
 
-  /** A session host is always ours. */
+  /** A unix socket is always that of our session host. */
   async #detect(target: UplinkTarget, signal: AbortSignal): Promise<SpecifiedRemote | "ours"> {
     if ("socketPath" in target) return "ours";
     const { protocol } = await this.#caller.call(health, {}, signal);
@@ -358,10 +354,7 @@ function viewQuery({ kind: _, ...view }: View): Record<string, unknown> {
   return "isScreenOnly" in view ? { scrollback: view.isScreenOnly ? "0" : "1" } : view;
 }
 
-/**
- * A process that refuses us today may take us tomorrow: it was started again with other tokens and has not told them
- * yet. So a refusal ends a try, never the trying.
- */
+/** A refusal may be temporary: a restarted process may not have announced its new tokens yet. So retries continue. */
 function passing(error: unknown): never {
   if (!(error instanceof ServiceError) || !isFinal(error)) throw error;
   throw new ServiceError("host_unreachable", error.message, { cause: error });

@@ -1,4 +1,4 @@
-// Requests to another process of ours: over a unix socket, or to an http(s) origin.
+// HTTP requests to another process, over a unix socket or to an http(s) origin.
 import {
   Agent,
   request as httpRequest,
@@ -13,10 +13,10 @@ import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";
 import type { UplinkTarget } from "./uplink.ts";
 
-/** Connections that are kept for the next request at most. */
+/** Maximum of idle connections. */
 const MAX_FREE_CONNECTIONS = 16;
 
-/** A sender with connections of its own; disposing it closes those that are idle. A redirect is an answer: not followed. */
+/** Has its own connections; disposal closes idle ones. Does not follow redirects. */
 export type Sender = Disposable & { readonly send: Send };
 
 export function createSender(target: UplinkTarget): Sender {
@@ -39,18 +39,15 @@ function agentFor(target: UplinkTarget): Agent {
   return isTls ? new (https().Agent)({ ...options, ...trusting(target.ca) }) : new Agent(options);
 }
 
-/** Loaded by need: clients of a unix socket, such as most commands, would wait for it in vain. */
+/** Loaded on demand: clients of a unix socket, such as most commands, do not need it. */
 function https(): typeof import("node:https") {
   return process.getBuiltinModule("node:https");
 }
 
-/** `isOver`: it was given up, and nothing more goes over it. */
+/** `isOver`: the sender was disposed. */
 type Way = { readonly target: UplinkTarget; readonly agent: Agent; isOver: boolean };
 
-/**
- * A kept connection may be that of a process that has ended since: reading is tried again then, until it goes over one
- * that still lives or over a new one. Anything else might be done twice.
- */
+/** Retries GET when a kept connection turns out to be closed. Other requests might be executed twice. */
 async function sendTo(way: Way, request: ClientRequest): Promise<ClientResponse> {
   const { target, agent } = way;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | "stale">();
@@ -70,7 +67,6 @@ async function sendTo(way: Way, request: ClientRequest): Promise<ClientResponse>
   return { status: response.statusCode ?? 500, headers: new Map(headers), body };
 }
 
-/** One that breaks off is as good as none. */
 async function* bodyOf(
   target: UplinkTarget,
   { signal }: ClientRequest,

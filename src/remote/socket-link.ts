@@ -1,18 +1,18 @@
-// A link over a unix socket: as much of the WebSocket protocol (RFC 6455) as a client of our own session host needs. All
-// output of all sessions comes this way, so that it is read into one static buffer and each message is copied once.
+// A link over a unix socket: the part of WebSocket (RFC 6455) that a client of our session host needs. All output passes
+// here, so it is read into one static buffer and each message is copied once.
 import { randomBytes } from "node:crypto";
 import { connect, type IpcNetConnectOpts, type Socket } from "node:net";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
 import { givenUp } from "../protocol/client/link.ts";
-import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { connectExactly } from "./exact-socket.ts";
-import { unreachable } from "./unreachable.ts";
+import { refusalOf, unreachable } from "./unreachable.ts";
 
 export type SocketTarget = { readonly socketPath: string; readonly noFollow?: boolean };
 
 const READ_BYTES = 256 * 1024;
-/** Of the answer to the handshake: a refusal is one error body. */
+/** Maximum of the handshake's answer; a refusal is one error body. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 const END_OF_HEAD = "\r\n\r\n";
 const Opcode = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
@@ -64,7 +64,7 @@ class SocketLink implements Link {
     onMessage: (opcode, payload) => this.#received(opcode, payload),
     onBroken: (reason) => this.fail(new Error(reason)),
   });
-  /** Of the handshake; `undefined`: the link is open. */
+  /** The handshake's answer so far; `undefined` once the link is open. */
   #answer: string | undefined = "";
   #failure: Error | undefined;
   #close = { code: ABNORMAL_CLOSURE, text: "connection lost" };
@@ -129,7 +129,7 @@ class SocketLink implements Link {
     this.#answer = undefined;
     this.#reader.keep(Buffer.from(answer.slice(head + END_OF_HEAD.length), "latin1"));
     this.#opened();
-    // Whoever waits for the link has it by then.
+    // After the waiting caller has received the link.
     setImmediate(() => this.#read(NOTHING));
   }
 
@@ -156,16 +156,16 @@ class SocketLink implements Link {
 
 type MessageReaderOptions = {
   onMessage(opcode: number, payload: Uint8Array): void;
-  /** The other side sent what a session host never sends. */
+  /** The other side violated the protocol. */
   onBroken(reason: string): void;
 };
 
-/** Takes messages apart. A message that is whole in what was read is copied once, any other as it comes. */
+/** Splits the stream into messages. Each byte is copied once. */
 class MessageReader {
   readonly #options: MessageReaderOptions;
-  /** What was read and belongs to no message yet, such as a header that was cut off. */
+  /** Bytes of an incomplete header. */
   #head = NOTHING;
-  /** A message of which `#filled` bytes have come. */
+  /** An incomplete message, with `#filled` bytes. */
   #message: Buffer | undefined;
   #opcode = 0;
   #filled = 0;
@@ -174,12 +174,12 @@ class MessageReader {
     this.#options = options;
   }
 
-  /** To be read together with what comes next; before anything is read. */
+  /** Before the first `read`: bytes that precede it. */
   keep(bytes: Buffer<ArrayBuffer>): void {
     this.#head = bytes;
   }
 
-  /** `chunk` may be used again after the return. */
+  /** `chunk` may be reused after the return. */
   read(chunk: Buffer): void {
     let rest = this.#fill(chunk);
     if (this.#head.length > 0) rest = Buffer.concat([this.#head, rest]);
@@ -199,7 +199,7 @@ class MessageReader {
     this.#head = rest.length === 0 ? NOTHING : Buffer.from(rest);
   }
 
-  /** Returns what follows the message that is being read. */
+  /** Completes the current message; returns the bytes after it. */
   #fill(chunk: Buffer): Buffer {
     const message = this.#message;
     if (message === undefined) return chunk;
@@ -215,14 +215,14 @@ class MessageReader {
 
 type Header = { readonly opcode: number; readonly length: number; readonly bytes: number };
 
-/** Undefined where more of it is to come; what is wrong with it as text. */
+/** Undefined if incomplete; a string describes a violation. */
 function headerOf(bytes: Buffer): Header | string | undefined {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return undefined;
   const size = second === 127 ? 10 : second === 126 ? 4 : 2;
   if (bytes.length < size) return undefined;
   const length = size === 10 ? Number(bytes.readBigUInt64BE(2)) : size === 4 ? bytes.readUInt16BE(2) : second;
-  // Of a single frame, without extensions.
+  // Only unfragmented frames without extensions.
   const opcode = first ^ FINAL;
   if (opcode > Opcode.pong || opcode === 0 || (second & MASKED) !== 0)
     return "the other side breaks the WebSocket protocol";
@@ -230,7 +230,7 @@ function headerOf(bytes: Buffer): Header | string | undefined {
   return { opcode, length, bytes: size };
 }
 
-/** With a mask of zeros: it protects proxies on the way, of which there are none. */
+/** Masked with zeros: masks protect proxies, and there are none here. */
 function maskedFrame(opcode: number, payload: Uint8Array): Buffer {
   const { length } = payload;
   const size = length < 126 ? 2 : length < 65_536 ? 4 : 10;
@@ -250,17 +250,12 @@ function connectTo(
   return noFollow === true ? connectExactly(socketPath, options) : connect({ path: socketPath, ...options });
 }
 
-/** 0 where there is none. */
+/** 0 without a status line. */
 function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);
 }
 
 function refusal(answer: string): ServiceError {
-  const message = `the server answered with status ${statusOf(answer)}`;
-  try {
-    const body = Buffer.from(answer.slice(answer.indexOf(END_OF_HEAD) + END_OF_HEAD.length), "latin1");
-    return errorFromBody(JSON.parse(body.toString()), "host_unreachable", message);
-  } catch {
-    return new ServiceError("host_unreachable", message);
-  }
+  const body = Buffer.from(answer.slice(answer.indexOf(END_OF_HEAD) + END_OF_HEAD.length), "latin1");
+  return refusalOf(body.toString(), statusOf(answer));
 }

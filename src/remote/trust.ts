@@ -1,12 +1,9 @@
 import type { SecureContext } from "node:tls";
 
-/**
- * One context for each authority, whatever the number of connections: it takes 1.3 MB and 13 ms to make. Kept for as
- * long as the authority's bytes are.
- */
+/** One context per authority: it takes 1.3 MB and 13 ms to create. */
 const contexts = new WeakMap<Uint8Array, SecureContext>();
 
-/** Whom a TLS connection believes: Node's own roots, and beside them the authorities in `ca`, PEM. TLS 1.2 or newer. */
+/** TLS options that trust Node's own roots and the authorities in `ca` (PEM). TLS 1.2 or newer. */
 export function trusting(ca: Uint8Array | undefined): { readonly secureContext?: SecureContext } {
   if (ca === undefined) return {};
   const known = contexts.get(ca);

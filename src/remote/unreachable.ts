@@ -1,6 +1,5 @@
-import { ServiceError } from "../protocol/errors.ts";
+import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 
-/** What of a target its failures are told with. */
 type Place = { readonly url: string } | { readonly socketPath: string };
 
 const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
@@ -11,12 +10,22 @@ const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "CERT_UNTRUSTED",
 ]);
-/** OpenSSL's words for an answer that is no TLS; the code is no more than EPROTO, most times. */
+/** OpenSSL's messages for an answer without TLS; the code is mostly just EPROTO. */
 const NO_TLS = /wrong version number|packet length too long/;
 
-/** Why there is no connection, as `host_unreachable`, with the way out where there is one. `what` failed: "no answer". */
+/** The reason of a failed connection as `host_unreachable`, with a remedy if there is one. `what`: such as "no answer". */
 export function unreachable(place: Place, what: string, cause: Error): ServiceError {
   return new ServiceError("host_unreachable", `${what}: ${reasonOf(place, cause)}`, { cause });
+}
+
+/** The error of a server that refused a connection with this body. */
+export function refusalOf(body: string, status: number): ServiceError {
+  const message = `the server answered with status ${status}`;
+  try {
+    return errorFromBody(JSON.parse(body), "host_unreachable", message);
+  } catch {
+    return new ServiceError("host_unreachable", message);
+  }
 }
 
 function reasonOf(place: Place, cause: Error): string {

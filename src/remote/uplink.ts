@@ -1,15 +1,16 @@
 import { WebSocket } from "ws";
+import { collectBytes } from "../lib/data/collect.ts";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
 import { givenUp } from "../protocol/client/link.ts";
-import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { openSocketLink, type SocketTarget } from "./socket-link.ts";
 import { trusting } from "./trust.ts";
-import { unreachable } from "./unreachable.ts";
+import { refusalOf, unreachable } from "./unreachable.ts";
 
 /**
- * Where another server is: a unix socket (`noFollow`: at that path itself, and of this user or root), or an http(s) origin with the headers that prove who asks. `ca`, PEM, is
- * trusted beside Node's own roots; give the same array each time, because what is made of it is kept with it.
+ * The address of another server: a unix socket (`noFollow`: not a symbolic link, and owned by this user or root), or an
+ * http(s) origin with authentication headers. `ca` (PEM) is trusted beside Node's roots; its TLS context is cached by array.
  */
 export type UplinkTarget =
   | SocketTarget
@@ -19,7 +20,7 @@ export type UplinkTarget =
       readonly ca?: Uint8Array | undefined;
     };
 
-/** Opens a link to another server's /ws; redirects are not followed. Rejects with the ServiceError that it refused with, or `host_unreachable`. */
+/** Opens a link to another server's /ws, without following redirects. Rejects with the server's error or `host_unreachable`. */
 export async function openLink(
   target: UplinkTarget,
   handlers: LinkHandlers,
@@ -84,19 +85,10 @@ function linkOver(socket: WebSocket): Link {
   };
 }
 
-/** At most this much of a refusal is read: it is one error body. */
+/** Maximum of a refusal, which is one error body. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 async function readRefusal(body: AsyncIterable<Uint8Array>, status: number): Promise<ServiceError> {
-  let text = "";
-  const decoder = new TextDecoder();
-  try {
-    for await (const piece of body) {
-      text += decoder.decode(piece, { stream: true });
-      if (text.length > MAX_REFUSAL_BYTES) break;
-    }
-    return errorFromBody(JSON.parse(text), "host_unreachable", `the server answered with status ${status}`);
-  } catch {
-    return new ServiceError("host_unreachable", `the server answered with status ${status}`);
-  }
+  const bytes = await collectBytes(body, MAX_REFUSAL_BYTES).catch(() => new Uint8Array());
+  return refusalOf(new TextDecoder().decode(bytes), status);
 }

@@ -17,7 +17,6 @@ import type {
 } from "../protocol/schemas/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 import { Journal, type JournalOptions } from "./journal/journal.ts";
-import { preferForOutOfMemory } from "./pty/oom-score.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
 import { type Pty, type PtyExit, spawnPty } from "./pty/pty.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
@@ -299,7 +298,6 @@ export class LocalSessions implements SessionBackend {
     };
     this.meter.started += 1;
     const pty = session.start(journal, () => outsideTraces(() => spawnPty(plan.inTerminal, listener)));
-    preferForOutOfMemory(pty.pid);
     session.noteStart(startTicks(pty.pid));
     this.#sessions.set(session.id, session);
     this.#enterFolder(session);

@@ -5,7 +5,7 @@ import { GitStatus, SessionRecord, SessionStatus } from "../../protocol/schemas/
 const Text = z.string().optional().catch(undefined);
 const Whole = z.int().optional().catch(undefined);
 
-/** Specification 2.3 and the names that VibeTunnel gives to the same. */
+/** Specification 2.3, with VibeTunnel's names for the same fields. */
 const Specified = z.looseObject({
   ...{
     id: Text,
@@ -26,7 +26,7 @@ const Specified = z.looseObject({
   args: z.array(z.string()).optional().catch(undefined),
 });
 
-/** Of a program that says nothing of its age. */
+/** For sessions without a creation time. */
 const UNKNOWN_TIME = new Date(0).toISOString();
 
 function complete(given: z.infer<typeof Specified>, context: z.RefinementCtx): SessionRecord {
@@ -51,10 +51,10 @@ function complete(given: z.infer<typeof Specified>, context: z.RefinementCtx): S
   };
 }
 
-/** The record of any server that keeps the specification: what it leaves out is filled in. */
+/** The record of any server that implements the specification; missing fields are filled in. */
 export const AnySession = z.union([SessionRecord, Specified.transform(complete)]);
 
-/** A record that cannot be understood hides itself and no other. */
+/** Unreadable records are left out. */
 export const AnySessions = z
   .array(z.unknown())
   .transform((records) => records.flatMap((record) => AnySession.safeParse(record).data ?? []));

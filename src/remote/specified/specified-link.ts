@@ -24,36 +24,36 @@ import {
 import type { SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 
-/** How often the sessions are listed while one is subscribed to, in ms. A session that is not running and silent for as long has ended. */
+/** Interval of lists while there are subscriptions. A session that is not running and silent for as long has ended. */
 const LIST_INTERVAL_MS = 2_000;
 
-/** A subscription. Output counts from its SUBSCRIBE on; output before that belongs to another subscription. */
+/** A subscription. Offsets count from its SUBSCRIBE. */
 type Count = {
   next: number;
   isOn: boolean;
-  /** Whether the exit was told. */
+  /** The exit was delivered. */
   isOver: boolean;
-  /** `next` when the session was last found to have ended. */
+  /** `next` when the session was last listed as ended. */
   quietAt?: number;
-  /** The size that was last told. */
+  /** The last delivered size. */
   size?: TerminalSize;
 };
 
-/** The sessions of the server; `caughtUp` lists them anew. */
+/** The server's sessions; `caughtUp` lists them again. */
 export type SpecifiedSessions = Pick<SessionBackend, "get" | "all"> & {
   caughtUp(): Promise<void>;
 };
 
 export type SpecifiedLinkParts = {
   readonly sessions: SpecifiedSessions;
-  /** The server told the size of a session. */
+  /** The server reported the size of a session. */
   readonly onResized: (sessionId: string, size: TerminalSize) => void;
 };
 
 /**
- * A link to a server that knows the specification alone, in the words of one of ours. Bytes are numbered here, from the
- * subscription on. A subscription that names a byte has had a cut, in which output may have been lost: it gets RESYNC.
- * The server need not tell ends and sizes of sessions: the link finds them in the list.
+ * Adapts a link to a server that implements only the specification. It counts output from the subscription on. A
+ * subscription with an offset has lost its connection, and perhaps output: it gets RESYNC. Exits and sizes that the server
+ * does not report are found in the list.
  */
 export class SpecifiedLink implements Link {
   readonly #counts = new Map<string, Count>();
@@ -104,7 +104,7 @@ export class SpecifiedLink implements Link {
     this.#link?.send(message);
   }
 
-  /** Tells the viewers of a session its size, unless they know it. */
+  /** Delivers a changed size. */
   resized(sessionId: string, { cols, rows }: TerminalSize): void {
     const count = this.#counts.get(sessionId);
     const isKnown = count?.size?.cols === cols && count.size.rows === rows;
@@ -119,7 +119,7 @@ export class SpecifiedLink implements Link {
     return this;
   }
 
-  /** Not every server answers it, and whoever mirrors the sessions reads them when it is answered. */
+  /** Not every server answers it, and the directory lists the sessions on the answer. */
   #subscribeGlobal({ flags }: Subscribe): void {
     this.#ask("", flags);
     const event = { type: "connected", timestamp: new Date().toISOString() };
@@ -127,7 +127,7 @@ export class SpecifiedLink implements Link {
   }
 
   async #subscribe(sessionId: string, { flags, from }: Subscribe): Promise<void> {
-    // One more than was counted: whoever has all that was counted may lack what was lost, too.
+    // One more than was counted: a viewer with all counted output may lack lost output.
     const counted = typeof from === "number" ? from : this.#counts.get(sessionId)?.next || -1;
     const count: Count = { next: counted + 1, isOn: false, isOver: false };
     this.#counts.set(sessionId, count);
@@ -145,7 +145,7 @@ export class SpecifiedLink implements Link {
     this.#ask(sessionId, flags);
   }
 
-  /** The record of a session; `undefined` when its subscription was refused, or is over. */
+  /** `undefined` when the subscription was refused or has ended. */
   async #read(sessionId: string, count: Count): Promise<SessionRecord | undefined> {
     const isHeld = (): boolean => this.#counts.get(sessionId) === count;
     try {
@@ -203,7 +203,7 @@ export class SpecifiedLink implements Link {
       this.#pass(decodeFrame(message), message);
     } catch (error) {
       if (!(error instanceof FrameError || error instanceof PayloadError)) throw error;
-      // Whoever decodes it gives up the link, and says why.
+      // The decoder closes the link with the reason.
       this.#deliver(message);
     }
   }
@@ -215,7 +215,7 @@ export class SpecifiedLink implements Link {
     else if (PASSED.has(type)) this.#deliver(message);
   }
 
-  /** About no session: it answers what such a server need not know. Else it is no SUBSCRIBE's, which are refused here. */
+  /** Errors without a session answer our extensions. Others concern commands: subscriptions are refused here. */
   #error(sessionId: string, payload: Uint8Array): void {
     if (sessionId === "") return;
     this.#tell(
@@ -233,7 +233,7 @@ export class SpecifiedLink implements Link {
     this.#deliver(encodeOutputFrame(sessionId, offset, bytes));
   }
 
-  /** The exit and a resize may come with less than ours (facts 1.8). */
+  /** Exit and resize may lack fields that ours have (facts 1.8). */
   #event(sessionId: string, payload: Uint8Array): void {
     const event: Readonly<Record<string, unknown>> = Object(decodeJson(payload));
     const [, cols, rows] = /^(\d+)x(\d+)$/.exec(String(event.dimensions)) ?? [];

@@ -11,16 +11,16 @@ import { SpecifiedLink, type SpecifiedSessions } from "./specified-link.ts";
 const createSession = { ...endpoints.createSession, reply: { status: 200, json: AnySession } } as const;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** What is asked in another way of a server that knows the specification alone. */
+/** Requests that differ for a server that implements only the specification. */
 export class SpecifiedRemote {
   readonly #caller: Caller;
   readonly #socket: Pick<SessionSocket, "write" | "resize">;
   readonly #sessions: SpecifiedSessions;
-  /** By session id: the size that was last set or told, and that of the record meanwhile. */
+  /** By session id: the last known size, and the size in the record at that time. */
   readonly #sizes = new Map<string, { readonly size: TerminalSize; recorded?: TerminalSize }>();
   #link: SpecifiedLink | undefined;
   readonly #mutex = new KeyedMutex();
-  /** How input and sizes are sent, found out by the first of them: calls may be limited, messages never are. */
+  /** The transport of input and sizes, detected by the first one. Messages are preferred: REST calls may be rate-limited. */
   #way: Promise<"socket" | "rest"> | undefined;
 
   constructor(parts: {
@@ -33,7 +33,6 @@ export class SpecifiedRemote {
     this.#sessions = parts.sessions;
   }
 
-  /** Opens a link to it, as SpecifiedLink.open. */
   async open(open: (handlers: LinkHandlers) => Promise<Link>, handlers: LinkHandlers): Promise<Link> {
     const onResized = (id: string, size: TerminalSize): void => this.#resized(id, size);
     const link = await SpecifiedLink.open(open, handlers, { sessions: this.#sessions, onResized });
@@ -41,7 +40,7 @@ export class SpecifiedRemote {
     return link;
   }
 
-  /** The record with the size that is known of the session: its own where that has changed, which it need not have. */
+  /** The record with the last known size, unless its own size has changed since: servers need not update it. */
   sized(record: SessionRecord): SessionRecord {
     const { cols, rows } = record;
     const known = this.#sizes.get(record.id);
@@ -58,8 +57,8 @@ export class SpecifiedRemote {
   }
 
   /**
-   * With the command as an array and the directory under both names; what is answered may be no more than the id. Throws
-   * `forbidden` for a session with an owner: such a server would run it as its own user and show it to nobody but admins.
+   * The answer may have only the id. Throws `forbidden` for a session with an owner: such a server would run it as its own
+   * user, and only admins would see it.
    */
   async create({ owner, account: _, command, args = [], ...request }: CreateSession): Promise<SessionRecord> {
     if (owner !== undefined) {
@@ -83,7 +82,7 @@ export class SpecifiedRemote {
     return await this.#sessions.get(id);
   }
 
-  /** What became of it is not shown by the specification: whether it is still there says so. */
+  /** The answer does not tell whether the session was ended or removed. */
   async remove(id: string): Promise<Removal> {
     await this.#caller.bytes(endpoints.deleteSession, { params: { id } });
     try {
@@ -118,7 +117,7 @@ export class SpecifiedRemote {
     this.#link?.resized(id, size);
   }
 
-  /** The server's error for a session that has ended may be any: the record tells. */
+  /** The server may answer any error for an ended session; its record decides. */
   async #command(id: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -136,7 +135,7 @@ export class SpecifiedRemote {
     return this.#way;
   }
 
-  /** Input of no bytes does nothing to a program, and is refused where all input is. */
+  /** Sends empty input: it has no effect, and is refused where all input is. */
   async #probe(id: string): Promise<"socket" | "rest"> {
     try {
       await this.#socket.write(id, new Uint8Array());

@@ -5,30 +5,30 @@ import type { CommandMark } from "./title-scan.ts";
 /** A command that ran in a session's foreground and has ended. */
 export type FinishedCommand = {
   readonly kind: "command";
-  /** Empty where it cannot be seen. */
+  /** Empty if unknown. */
   readonly command: string;
   /** In milliseconds. */
   readonly duration: number;
-  /** As the shell's integration tells it; else 0, because only the shell learns it. */
+  /** From the shell integration; without one 0. */
   readonly exitCode: number;
 };
 
-/** A look follows output after this long, and once more after the second: a busy machine starts programs late. */
+/** Checks after output: the second one for busy machines, which start programs late. */
 const CHECK_AFTER_MS = 100;
 const LATE_CHECK_AFTER_MS = 1_000;
 
 type Started = { readonly atMs: number; command: string };
 
-/** How the foreground of a terminal is seen: which process group has it, and what a process runs. */
+/** Looks up the process group in the foreground of a terminal, and the command of a process. */
 export type ForegroundProcesses = {
   readonly group: (pid: number) => number | undefined;
   readonly command: (pid: number) => string;
 };
 
 /**
- * Tells of commands of COMMAND_FINISHED_MIN_MS and more: by the marks of the shell's integration where it sends some, else
- * by the process group that has the terminal. Only output causes a look, as a shell shows a command and then its prompt;
- * a session that is quiet costs nothing.
+ * Reports commands that took COMMAND_FINISHED_MIN_MS or more, from the marks of the shell integration or else from the
+ * terminal's foreground process group. Only output causes checks, since a shell prints a prompt after each command; a
+ * silent session costs nothing.
  */
 export class Foreground implements Disposable {
   readonly #pid: number;
@@ -37,7 +37,7 @@ export class Foreground implements Disposable {
   readonly #onFinished: (finished: FinishedCommand) => void;
   #timer: NodeJS.Timeout | undefined;
   #isLate = false;
-  /** When the output came that the next look is for. */
+  /** Time of the output that caused the next check. */
   #stirredMs = 0;
   #started: Started | undefined;
   #hasMarks = false;
@@ -55,7 +55,7 @@ export class Foreground implements Disposable {
     this.#onFinished = options.onFinished;
   }
 
-  /** There was output, with these marks in it. */
+  /** `marks`: in this output. */
   output(marks: readonly CommandMark[]): void {
     for (const mark of marks) this.#marked(mark);
     if (this.#timer !== undefined && !this.#isLate) return;
@@ -92,7 +92,7 @@ export class Foreground implements Disposable {
     if (isShell) return;
     if (!this.#hasMarks) this.#started ??= { atMs, command: "" };
     if (this.#started === undefined) return;
-    // At the first look it may be the shell's own line still: the program was not loaded yet.
+    // Before exec the new process still has the shell's command line.
     this.#started.command = this.#processes.command(group) || this.#started.command;
   }
 

@@ -1,18 +1,17 @@
-// Input on its way into a pty master. The kernel takes about 12 KB that the program has not read; the rest waits here.
+// Input for a pty master. The kernel holds about 12 KB of unread input; the rest waits here.
 import { writeSync } from "node:fs";
 
-/** A full terminal is tried again after the first, then after twice as long each time, up to the last. */
+/** Pauses between writes to a full terminal: the first, doubled each time up to the last. */
 const FIRST_RETRY_MS = 1;
 const LAST_RETRY_MS = 64;
 const FIRST_QUEUE_BYTES = 16 * 1024;
 const NOTHING = new Uint8Array(0);
 
 /**
- * In order and without blocking. It holds whatever it is given: the caller looks at `pendingBytes` and refuses what is
- * too much.
+ * Writes in order and without blocking. It keeps all input: the caller checks `pendingBytes` and refuses more.
  *
- * NOTE: the descriptor is written to directly. libuv takes a pty master for a terminal that it must write to blockingly
- * and spins on EAGAIN until the program reads; it offers no other way to wait for room in one.
+ * NOTE: it writes to the descriptor directly. libuv writes to a pty master as to a terminal: it blocks, and spins on EAGAIN
+ * until the program reads.
  */
 export class PtyInput implements Disposable {
   readonly #fd: number;
@@ -24,7 +23,7 @@ export class PtyInput implements Disposable {
   #retry: NodeJS.Timeout | undefined;
   #isDisposed = false;
 
-  /** `fd`: a pty master in non-blocking mode, which stays open until this is disposed of. */
+  /** `fd`: a pty master in non-blocking mode, open until disposal. */
   constructor(fd: number) {
     this.#fd = fd;
   }
@@ -64,7 +63,7 @@ export class PtyInput implements Disposable {
     const needed = pending + bytes.length;
     if (this.#end + bytes.length > this.#queue.length) {
       const waiting = this.#queue.subarray(this.#start, this.#end);
-      // Moving to the front is worth it only where it frees at least half, or many small writes would each move it all.
+      // Moves to the front only if that frees half: otherwise each small write would move everything.
       if (needed * 2 > this.#queue.length)
         this.#queue = new Uint8Array(Math.max(FIRST_QUEUE_BYTES, needed * 2));
       this.#queue.set(waiting);
@@ -85,7 +84,7 @@ export class PtyInput implements Disposable {
   }
 }
 
-/** How many bytes the terminal took; "refused" where no program has it open (EIO), so that the bytes have no reader. */
+/** The number of written bytes; "refused" when no program has the terminal open (EIO). */
 function writeNow(fd: number, bytes: Uint8Array): number | "refused" {
   try {
     return writeSync(fd, bytes);

@@ -1,7 +1,7 @@
 import { outputFrameHeaderBytes, writeOutputFrameHeader } from "../../protocol/frame/frame.ts";
 import { MAX_OUTPUT_FRAME_BYTES, OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../protocol/limits.ts";
 
-/** A run of output inside the OUTPUT frame that carries it; the bytes are copied once, from the pty to here. */
+/** Output inside its OUTPUT frame; `bytes` were copied once, from the pty to here. */
 export type OutputPiece = {
   readonly offset: number;
   readonly bytes: Uint8Array;
@@ -9,8 +9,8 @@ export type OutputPiece = {
 };
 
 /**
- * Batches by volume, not by time: the first bytes of each window leave at once, so a key's echo waits for nothing;
- * what a flood adds is gathered into frames of up to 256 KiB or 4 ms.
+ * Batches by volume: the first bytes of each window are emitted at once, so that a key's echo does not wait; a flood is
+ * collected into frames of up to 256 KiB or 4 ms.
  */
 export class OutputBatch {
   readonly #sessionId: string;
@@ -32,12 +32,12 @@ export class OutputBatch {
     this.#headerBytes = outputFrameHeaderBytes(options.sessionId);
   }
 
-  /** Bytes taken so far, emitted or not. */
+  /** Bytes so far, emitted or not. */
   get offset(): number {
     return this.#offset + this.#used;
   }
 
-  /** Copies `chunk`: the caller may use its buffer again at once. */
+  /** Copies `chunk`. */
   add(chunk: Uint8Array): void {
     const now = this.#now();
     if (now - this.#windowStart >= OUTPUT_BATCH_MS) {

@@ -1,16 +1,16 @@
-// The processes of a terminal session, as Linux shows them in /proc (proc_pid_stat(5)). Process groups alone do not do:
-// a shell gives every job a group of its own; they have the terminal session in common.
+// The processes of a terminal session, from /proc (proc_pid_stat(5)). A shell gives every job its own process group; the
+// terminal session is what the groups have in common.
 import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { HANGUP_GRACE_MS, SIGKILL_WAIT_MS } from "../../protocol/limits.ts";
 
-/** Processes are read in slices of this many (about 1 ms), so that a long list does not keep the terminals waiting. */
+/** Processes are read in slices of about 1 ms, so that a long list does not delay terminals. */
 const SLICE_PROCESSES = 64;
 const { SIGWINCH } = constants.signals;
 
-/** Between two looks at processes that are being ended: the first pause, doubled each time up to the last. */
+/** Pauses between checks of processes: the first, doubled each time up to the last. */
 const FIRST_CHECK_MS = 2;
 const LAST_CHECK_MS = 100;
 
@@ -20,13 +20,12 @@ export type ProcessStat = {
   readonly session: number;
   /** The process group that has the terminal; -1: the process has none. */
   readonly foreground: number;
-  /** Clock ticks since boot. With the pid it names one process for good: pids are used again. */
+  /** Clock ticks since boot. Identifies a process together with the pid, which may be reused. */
   readonly startTicks: number;
-  /** It has ended and waits for its parent to notice. */
   readonly isZombie: boolean;
 };
 
-/** Reads the line of /proc/PID/stat. The name in it, between parentheses, may itself hold spaces and parentheses. */
+/** Parses /proc/PID/stat. The name in parentheses may contain spaces and parentheses. */
 export function parseStat(line: string): ProcessStat {
   const afterName = line.slice(line.lastIndexOf(")") + 2).split(" ");
   const [state, , group, session, , foreground] = afterName;
@@ -40,22 +39,22 @@ export function parseStat(line: string): ProcessStat {
   };
 }
 
-/** When a process was started, in clock ticks since boot; undefined when there is no such process, or it cannot be seen. */
+/** Start of a process in clock ticks since boot; undefined if there is none, or it is not readable. */
 export function startTicks(pid: number): number | undefined {
   return statIfReadable(pid)?.startTicks;
 }
 
-/** The same, but throws where there is no file descriptor left to look with. */
+/** The same, but throws without a free file descriptor. */
 export function readStartTicks(pid: number): number | undefined {
   return readStat(pid)?.startTicks;
 }
 
-/** False for one that has ended, be it that its parent has not noticed. */
+/** False for zombies. */
 export function isRunning(pid: number): boolean {
   return statIfReadable(pid)?.isZombie === false;
 }
 
-/** The process group that has the terminal of that process; undefined where nobody can tell. */
+/** The foreground process group of that process's terminal; undefined if unknown. */
 export function foregroundGroup(pid: number): number | undefined {
   const group = statIfReadable(pid)?.foreground;
   return group === undefined || group <= 0 ? undefined : group;
@@ -63,7 +62,7 @@ export function foregroundGroup(pid: number): number | undefined {
 
 const MAX_COMMAND_LENGTH = 256;
 
-/** The words of its command line; empty where they cannot be seen. */
+/** The command line; empty if unknown. */
 export function commandLine(pid: number): string {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").replace(/\0+$/, "").split("\0").join(" ");
@@ -131,10 +130,7 @@ async function until(deadline: number, isDone: (isSlow: boolean) => boolean): Pr
   return true;
 }
 
-/**
- * A session's number is not given away while a process of the session lives, so that only another leader in its place
- * shows that the session is over: then nobody is a member.
- */
+/** The kernel does not reuse a session's number while it has processes: a new leader means that the session has ended. */
 async function livingMembers(leaderPid: number, leaderStartTicks: number): Promise<readonly ProcessStat[]> {
   const processes = await allProcesses();
   const leader = processes.find(({ pid }) => pid === leaderPid);
@@ -154,7 +150,7 @@ async function areEndedBy(
   const signalled = new Set<number>();
   for (;;) {
     let members = await living();
-    // A process that forked and ended while the list was read hides its child from that reading, but not from another.
+    // A process that forks and ends during the first reading may hide its child from it.
     if (members.length === 0) members = await living();
     if (members.length === 0) return true;
     const fresh = members.filter(({ pid }) => !signalled.has(pid));
@@ -179,12 +175,11 @@ function isLiving(process: ProcessStat): boolean {
   return now !== undefined && now.startTicks === process.startTicks && !now.isZombie;
 }
 
-/** Where it has ended meanwhile nothing happens. */
 export function signalProcess(pid: number, signal: number): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended in between.
+    // It has ended.
   }
 }
 
@@ -192,7 +187,7 @@ function signalGroup(group: number, signals: readonly NodeJS.Signals[]): void {
   try {
     for (const name of signals) process.kill(-group, name);
   } catch {
-    // It ended in between, or is another user's: both show in the next look.
+    // It has ended, or belongs to another user.
   }
 }
 
@@ -200,8 +195,8 @@ let lastScan: Promise<unknown> = Promise.resolve();
 let nextReading: Promise<readonly ProcessStat[]> | undefined;
 
 /**
- * Everything in /proc, read after this call. State of the module, for want of an owner that all callers know: those who
- * wait share one reading, since ending a thousand sessions at once would else read the whole list thousands of times.
+ * All processes, read after this call. Waiting callers share one reading, since ending a thousand sessions would read the
+ * whole list thousands of times. The state is the module's, since the callers have no owner in common.
  */
 function allProcesses(): Promise<readonly ProcessStat[]> {
   const read = (): Promise<readonly ProcessStat[]> => {
@@ -210,7 +205,7 @@ function allProcesses(): Promise<readonly ProcessStat[]> {
     lastScan = processes;
     return processes;
   };
-  // Also after one that failed, as it does where no file descriptor is left.
+  // Also after a failure, such as for want of a file descriptor.
   nextReading ??= lastScan.then(read, read);
   return nextReading;
 }
@@ -226,7 +221,7 @@ async function readAll(): Promise<readonly ProcessStat[]> {
   return processes;
 }
 
-/** Undefined when there is none that may be looked at. Throws where there is no file descriptor left to look with. */
+/** Undefined if there is none, or it is not readable. Throws without a free file descriptor. */
 function readStat(pid: number): ProcessStat | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, "latin1"));

@@ -1,7 +1,6 @@
-// A program in a pseudo-terminal, started by the native module, or by node-pty where that cannot. Of node-pty only fork
-// and resize are used: its Terminal class costs more for each read, writes with a busy loop, and hangs up on a program
-// that only redirected its streams.
-import { closeSync, readdirSync, readSync } from "node:fs";
+// A program in a pseudo-terminal, started by the native module or else by node-pty. Only fork and resize of node-pty are
+// used: its Terminal class is slower, writes in a busy loop, and hangs up on programs that only redirected their streams.
+import { closeSync, readdirSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { constants } from "node:os";
 import type { DuplexOptions } from "node:stream";
@@ -13,16 +12,19 @@ import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import { PtyInput } from "./input.ts";
 import { findProgram } from "./program-path.ts";
 
-/** One for all terminals: a read must cost next to nothing, and is handed on before the next one begins. */
+/** Shared by all terminals: each read is processed before the next one begins. */
 const READ_BUFFER = new Uint8Array(64 * 1024);
-/** The kernel holds about 12 KB of output: more than this at once comes from a program that goes on writing. */
+/** The kernel holds about 12 KB of output: a program that keeps writing must not block the process. */
 const MAX_DRAIN_BYTES = 256 * 1024;
-/** How often a terminal that no program has open is looked at: a program may come back to it by /dev/tty. */
+/** Intervals of reads from a terminal that no program has open: a program may open it again as /dev/tty. */
 const FIRST_CHECK_MS = 10;
 const LAST_CHECK_MS = 500;
+/** Half of the memory: a larger host is still ended first. */
+const PROGRAM_OOM_SCORE = 500;
+const MAX_OOM_SCORE = 1_000;
 
 export type PtyProgram = {
-  /** Looked up on the PATH of `env` where it has no slash; the program gets it as argv[0]. */
+  /** Searched in the PATH of `env` unless it has a slash; also argv[0]. */
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -35,27 +37,27 @@ export type PtyProgram = {
 export type PtyExit = { readonly exitCode: number; readonly signal?: string };
 
 export type PtyListener = {
-  /** `chunk` is a view into a buffer that is overwritten after the return: copy what you keep. It must not throw. */
+  /** `chunk` is valid until the return. Must not throw. */
   onOutput(chunk: Uint8Array): void;
   /** Once, after the last byte of output; the descriptor is closed by then. */
   onEnd(exit: PtyExit): void;
 };
 
-/** Disposing hangs up: the descriptor is closed, the program gets SIGHUP, and the listener hears no more. */
+/** Disposal closes the descriptor, which sends SIGHUP to the program, and ends calls of the listener. */
 export type Pty = Disposable & {
   /** Also the id of the terminal session and of its first process group. */
   readonly pid: number;
-  /** Never blocks; what the program does not read yet waits, without a bound: look at `pendingInputBytes`. */
+  /** Never blocks. Unread input is kept without a limit: check `pendingInputBytes`. */
   write(bytes: Uint8Array): void;
-  /** Tells the program by SIGWINCH. Does nothing once the program has ended. */
+  /** Sends SIGWINCH. Does nothing once the program has ended. */
   resize(size: TerminalSize): void;
-  /** Stops reading, so that the program stops at about 12 KB of output. What it wrote still comes before `onEnd`. */
+  /** Stops reading, so that the program blocks after about 12 KB. All output still precedes `onEnd`. */
   pause(): void;
   resume(): void;
   readonly pendingInputBytes: number;
 };
 
-/** Starts a program in a new terminal session. Throws ServiceError `launch_failed` where there is none to be had. */
+/** Starts a program in a new terminal session. Throws `launch_failed`. */
 export function spawnPty(program: PtyProgram, listener: PtyListener): Pty {
   loaded ??= openNative();
   const native = loaded;
@@ -64,6 +66,7 @@ export function spawnPty(program: PtyProgram, listener: PtyListener): Pty {
   const started = native.start(program, ended);
   try {
     master = new Master(native, started, listener);
+    preferForOutOfMemory(started.pid);
     return master;
   } catch (error) {
     closeSync(started.fd);
@@ -71,14 +74,27 @@ export function spawnPty(program: PtyProgram, listener: PtyListener): Pty {
   }
 }
 
-/** The master's descriptor, which programs that are started later do not inherit. */
+/**
+ * When memory runs out, the kernel ends a program before its session host (proc(5), oom_score_adj). Children inherit the
+ * score.
+ */
+function preferForOutOfMemory(pid: number): void {
+  try {
+    const own = Number(readFileSync("/proc/self/oom_score_adj", "utf8"));
+    writeFileSync(`/proc/${pid}/oom_score_adj`, `${Math.min(MAX_OOM_SCORE, own + PROGRAM_OOM_SCORE)}`);
+  } catch {
+    // Another system than Linux, or the program has ended already.
+  }
+}
+
+/** `fd`: of the master, which later programs do not inherit. */
 type Started = { readonly fd: number; readonly pid: number };
 type OnExit = (code: number, signal: number) => void;
 type Resize = (fd: number, cols: number, rows: number) => void;
 
 type Native = { start(program: PtyProgram, onExit: OnExit): Started; readonly resize: Resize };
 
-/** The project's own module, native/. What starts programs is on Linux alone. */
+/** The project's module in native/. Only on Linux it starts programs. */
 type OwnModule = {
   setCloseOnExec(fd: number): void;
   // biome-ignore format: one line for each kind of argument
@@ -89,7 +105,7 @@ type OwnModule = {
   readonly resizePty?: Resize;
 };
 
-/** What node-pty exports as `native`; a uid and gid of -1 are those of this process. */
+/** The `native` export of node-pty; uid and gid -1 are those of this process. */
 type NodePty = {
   // biome-ignore format: one line for each kind of argument
   fork(
@@ -100,7 +116,7 @@ type NodePty = {
   readonly resize: Resize;
 };
 
-/** Loaded once and by need: a process that hosts no terminals does without the native modules. */
+/** Loaded on demand, since not every process hosts terminals. */
 let loaded: Native | undefined;
 
 function openNative(): Native {
@@ -120,7 +136,7 @@ function overNodePty({ fork, resize }: NodePty, { setCloseOnExec }: OwnModule): 
   const start = ({ file, args, env, cwd, size }: PtyProgram, onExit: OnExit): Started => {
     try {
       const started = fork(file, args, pairs(env), cwd, size.cols, size.rows, -1, -1, true, "", onExit);
-      // Before anything else is started, or that inherits this terminal.
+      // At once, so that no other program inherits this terminal.
       setCloseOnExec(started.fd);
       return started;
     } catch (error) {
@@ -130,13 +146,13 @@ function overNodePty({ fork, resize }: NodePty, { setCloseOnExec }: OwnModule): 
   return { start, resize };
 }
 
-/** What whoever started this process left open (a lock, a pipe of a job server) is nothing to the programs in it. */
+/** Programs do not inherit descriptors that the parent of this process left open, such as a lock. */
 function closeInherited(setCloseOnExec: OwnModule["setCloseOnExec"]): void {
   for (const fd of readdirSync("/proc/self/fd").map(Number)) {
     try {
       if (fd > 2) setCloseOnExec(fd);
     } catch {
-      // The descriptor of the reading itself, which is closed by now.
+      // The descriptor of the directory, which is closed by now.
     }
   }
 }
@@ -152,7 +168,7 @@ function spawnIn(
   const spawn = (at: string, words: readonly string[]): Started | number =>
     spawnInPty(at, words, pairs(env), cwd, size.cols, size.rows, onExit);
   const started = spawn(path, [file, ...args]);
-  // A script that does not name its interpreter is one of the shell's, as execvp(3) has it.
+  // The shell runs a script without an interpreter line, as in execvp(3).
   const found = started === -constants.errno.ENOEXEC ? spawn("/bin/sh", [file, path, ...args]) : started;
   if (typeof found === "object") return found;
   throw launchFailed(`${path} could not be started in ${cwd}: ${getSystemErrorName(found)}`, undefined);
@@ -173,9 +189,9 @@ function ptyExit(code: number, signal: number): PtyExit {
 }
 
 /**
- * The master's descriptor. `#stream` owns it, and closes it when `#close` says so and not before: when the program has
- * ended. A terminal that nobody has open any more (the stream ends) is kept until then, since closing it would hang up
- * on a program that only redirected its streams. A background job that still has it open is not waited for.
+ * The master's descriptor. `#stream` owns it; `#close` closes it when the program has ended, even if a background job still
+ * has the terminal open. The end of the stream does not close it: that would hang up on a program that only redirected its
+ * streams.
  */
 class Master implements Pty {
   readonly pid: number;
@@ -222,10 +238,10 @@ class Master implements Pty {
     if (this.#state === "reading") this.#stream.resume();
   }
 
-  /** The program has ended: all that it wrote is in the kernel, where a read waits for what is on its way. */
+  /** The program has ended; the kernel holds the rest of its output. */
   exited(exit: PtyExit): void {
     this.#drain();
-    // A listener may have disposed of this while it got the last output.
+    // The listener may have disposed of this on the last output.
     if (this.#state === "closed") return;
     this.#close();
     this.#listener.onEnd(exit);
@@ -254,7 +270,7 @@ class Master implements Pty {
     }, delayMs);
   }
 
-  /** Hands on what the kernel holds, at most MAX_DRAIN_BYTES, and returns how much that was, in bytes. */
+  /** Delivers the output in the kernel, at most MAX_DRAIN_BYTES. Returns its length. */
   #drain(): number {
     let drained = 0;
     while (this.#state !== "closed" && drained < MAX_DRAIN_BYTES) {
@@ -275,10 +291,7 @@ class Master implements Pty {
   }
 }
 
-/**
- * Reads `fd` as it becomes readable. `onEnd` is called once, when there is nothing more to read in this way or the
- * stream was destroyed; the descriptor stays open until it calls the `release` that it is given.
- */
+/** Reads `fd`. `onEnd` is called once, at the end or when the stream is destroyed; `release` closes the descriptor. */
 function openStream(
   fd: number,
   onChunk: (chunk: Uint8Array) => void,
@@ -296,14 +309,14 @@ function openStream(
     destroy: (error, callback) => onEnd(() => Socket.prototype._destroy.call(stream, error, callback)),
   };
   const stream = new ReadStream(fd, options);
-  // EIO is how the end of a terminal looks on Linux.
+  // On Linux the end of a terminal is EIO.
   stream.on("error", () => {});
   stream.on("end", () => stream.destroy());
   stream.resume();
   return stream;
 }
 
-/** The number of bytes read into READ_BUFFER; 0 when there are none now or no program has the terminal open. */
+/** The number of bytes read into READ_BUFFER; 0 without output, or when no program has the terminal open. */
 function readNow(fd: number): number {
   try {
     return readSync(fd, READ_BUFFER);

@@ -2,21 +2,21 @@ const ESC = 0x1b;
 const BEL = 0x07;
 const BACKSLASH = 0x5c;
 const CLOSING_BRACKET = 0x5d;
-/** What ends such a sequence, or breaks it off, before its end: BEL, CAN and SUB. */
+/** End or abort a sequence: BEL, CAN and SUB. */
 const ENDS = [BEL, 0x18, 0x1a];
 /** 133; */
 const MARK_PREFIX = [0x31, 0x33, 0x33, 0x3b];
-/** A longer title is not one. */
+/** Longer titles are ignored. */
 const MAX_TITLE_BYTES = 512;
-/** How the sequence begins: ESC ] 0 ; or ESC ] 2 ; */
+/** ESC ] 0 ; or ESC ] 2 ; */
 const PREFIX_BYTES = 4;
 
-/** What the integration of a shell tells of commands (OSC 133): C, one starts; D, it has ended, perhaps with its exit code. */
+/** Marks of a shell integration (OSC 133): C, a command starts; D, it has ended, perhaps with its exit code. */
 export type CommandMark =
   | { readonly kind: "started" }
   | { readonly kind: "finished"; readonly exitCode?: number };
 
-/** What was found in a piece of output: the last title, marks of commands, and whether a bell rang that ended no sequence. */
+/** The last title, marks of commands, and whether a BEL rang that ended no sequence. */
 export type ScanResult = {
   readonly title: string | undefined;
   readonly marks: readonly CommandMark[];
@@ -24,11 +24,11 @@ export type ScanResult = {
 };
 
 /**
- * Finds the window title (OSC 0 and 2) and the marks of commands (OSC 133) in a stream of output. It looks for the rare bytes that end such a sequence, at
- * the speed of memchr, and only then backwards for its beginning: an ESC is everywhere in coloured output, these are not.
+ * Finds window titles (OSC 0 and 2) and marks of commands (OSC 133) in output. It searches the ends of sequences, which are
+ * rarer than ESC in coloured output, at the speed of memchr, and from there backwards the beginning.
  */
 export class TitleScan {
-  /** The end of the last piece, where a title may have begun. */
+  /** The end of the last piece, which may have the beginning of a title. */
   #tail: Uint8Array = new Uint8Array(0);
 
   scan(bytes: Uint8Array): ScanResult {
@@ -61,7 +61,7 @@ function scanFrom(bytes: Uint8Array, start: number): ScanResult {
   return { title, marks, hasBell };
 }
 
-/** Where BEL or ESC \ stands, in order. */
+/** Positions of BEL and ESC \, in order. */
 function sequenceEnds(bytes: Uint8Array, start: number): readonly number[] {
   const ends: number[] = [];
   for (let at = bytes.indexOf(BEL, start); at !== -1; at = bytes.indexOf(BEL, at + 1)) ends.push(at);
@@ -72,7 +72,7 @@ function sequenceEnds(bytes: Uint8Array, start: number): readonly number[] {
   return bells === 0 || bells === ends.length ? ends : ends.sort((a, b) => a - b);
 }
 
-/** Where the ESC ] of the sequence that ends at `end` stands, or -1. */
+/** Position of the ESC ] of the sequence that ends at `end`, or -1. */
 function sequenceStart(bytes: Uint8Array, end: number): number {
   const from = Math.max(0, end - MAX_TITLE_BYTES);
   const before = bytes.subarray(from, end);

@@ -6,20 +6,8 @@ import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { succeeded } from "../../lib/async/succeeded.ts";
 import { programFile } from "../../lib/os/installation.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import {
-  MAX_SCREEN_TERMINALS,
-  SCREEN_CLOSE_TIMEOUT_MS,
-  SCREEN_IDLE_MS,
-  SCREEN_TIMEOUT_MS,
-} from "../../protocol/limits.ts";
-import type {
-  Screen,
-  ScreenPoolOptions,
-  ScreenReply,
-  ScreenRequest,
-  ScreenSource,
-  ScreenView,
-} from "./thread/message.ts";
+import { SCREEN_CLOSE_TIMEOUT_MS, SCREEN_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { Screen, ScreenReply, ScreenRequest, ScreenSource, ScreenView } from "./thread/message.ts";
 
 /** Heap of the thread; exhausting it ends the thread and not the process. */
 const MAX_HEAP_MB = 1_024;
@@ -27,7 +15,6 @@ const MAX_HEAP_MB = 1_024;
 /** `ended` aborts with the error of those who wait. */
 type Thread = { readonly worker: Worker; readonly ended: AbortController };
 
-/** All methods reject with `internal_error` when the output is unreadable, and when the thread ends. */
 export class Screens implements AsyncDisposable {
   readonly #timeoutMs: number;
   #thread: Thread | undefined;
@@ -84,9 +71,7 @@ export class Screens implements AsyncDisposable {
   }
 
   #start(): Thread {
-    const workerData: ScreenPoolOptions = { idleMs: SCREEN_IDLE_MS, maxTerminals: MAX_SCREEN_TERMINALS };
     const worker = new Worker(programFile("screen-worker"), {
-      workerData,
       // Those of this process may concern its own main module.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },

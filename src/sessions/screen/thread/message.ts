@@ -50,5 +50,3 @@ export type ScreenRequest =
   | { readonly kind: "close" };
 
 export type ScreenReply = { readonly screen: Screen } | { readonly failure: string };
-
-export type ScreenPoolOptions = { readonly idleMs: number; readonly maxTerminals: number };

@@ -1,5 +1,5 @@
 import { MAX_SCREEN_CELLS } from "../../../protocol/limits.ts";
-import type { Screen, ScreenPoolOptions, ScreenSource, ScreenView } from "./message.ts";
+import type { Screen, ScreenSource, ScreenView } from "./message.ts";
 import { ScreenWork } from "./work.ts";
 
 /** Time slice of one session. */
@@ -7,6 +7,7 @@ const TURN_MS = 8;
 /** Checks for idle terminals during `idleMs`. */
 const IDLE_CHECKS = 4;
 
+type ScreenPoolOptions = { readonly idleMs: number; readonly maxTerminals: number };
 type Entry = { readonly work: ScreenWork; usedAt: number };
 
 /**

@@ -1,12 +1,14 @@
 // The thread that parses the screens of all sessions: a terminal emulator takes a second for 30 MiB, and must not delay
 // the output itself.
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
+import { MAX_SCREEN_TERMINALS, SCREEN_IDLE_MS } from "../../../protocol/limits.ts";
 import type { ScreenReply, ScreenRequest } from "./message.ts";
 import { ScreenPool } from "./pool.ts";
 
 if (parentPort === null) throw new Error("worker.ts runs as a worker thread");
 const port = parentPort;
-const pool = new ScreenPool(workerData, () => performance.now());
+const options = { idleMs: SCREEN_IDLE_MS, maxTerminals: MAX_SCREEN_TERMINALS };
+const pool = new ScreenPool(options, () => performance.now());
 
 // xterm.js warns of slow clean-ups.
 console.warn = () => undefined;
