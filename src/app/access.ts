@@ -1,4 +1,4 @@
-// Sessions as each of those who log in may see and touch them, over REST and /ws.
+// The sessions that each caller may see and use, over REST and /ws.
 import { loggedIn, SessionAccess } from "../access/session-access.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -37,7 +37,7 @@ export function openAccess(parts: {
   return {
     viewOf,
     routes: (address) => ({
-      // Its address of all activity comes before that of one session.
+      // Their path of all activity precedes that of one session.
       ...vibeTunnelRoutes({
         ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
         connector: ({ address, ...context }) => {
@@ -61,7 +61,7 @@ export function openAccess(parts: {
 
 function forgetRemoved(backend: SessionBackend, forget: (sessionKey: string) => Promise<void>): Disposable {
   return backend.watch(({ type, key }) => {
-    // What cannot be written now opens nothing all the same: the session of that link is gone.
+    // A failed write is harmless: the link's session is gone.
     if (type === "session-removed" && key !== undefined) void forget(key).catch(() => undefined);
   });
 }

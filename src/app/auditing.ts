@@ -1,4 +1,4 @@
-// The audit log of a server, and everything that it tells of.
+// The audit log of a server, and the hooks that write to it.
 
 import type { Audit } from "../audit/entry.ts";
 import type { AuditFile } from "../audit/file/audit-file.ts";
@@ -17,13 +17,11 @@ import type { ServerContext } from "./server-context.ts";
 
 export type Auditing = Disposable & {
   readonly auditHook: RequestAuditHook;
-  /** The sessions as a client has them, with somebody who sees what it does to them. */
+  /** A client's sessions, with an audit hook. */
   readonly viewOf: NonNullable<UpgradeOptions["viewOf"]>;
 };
 
-// What only a server needs is not loaded into a session host.
-
-/** The audit log, and those who get its lines as well. Disposed of, it is written and shipped to its end. */
+/** The audit log and its receivers. Disposal writes and ships the rest. */
 export type AuditLog = Audit &
   AsyncDisposable &
   Pick<AuditFile, "counts"> & {
@@ -31,7 +29,7 @@ export type AuditLog = Audit &
     readonly page: (query: AuditQuery) => Promise<AuditPage>;
   };
 
-/** Throws `start_failed` for a path at which no such file can be. */
+/** Throws `start_failed` for an unusable path. Imports on demand: a session host does not load these modules. */
 export async function openAuditLog(parts: {
   readonly config: Pick<Config, "auditLog" | "auditShipping" | "trustedCa">;
   readonly context: Pick<ServerContext, "stdout" | "hostname">;
@@ -84,7 +82,7 @@ async function openShippers(parts: {
   return to.map((each) => new Shipper({ receiver: receiverOf(each), audit, log, random: Math.random }));
 }
 
-/** From now on everything is told of, the start and the end of it included. */
+/** Audits everything from the server's start to its stop. */
 export async function openAuditing(parts: {
   readonly audit: Audit;
   readonly config: Config;
@@ -124,7 +122,7 @@ function knownUsers({ auth, serverUser }: Config): readonly string[] {
   return [serverUser, ...configured, ...auth.allowUsers, ...auth.adminUsers, ...ofRoles];
 }
 
-/** Whether the users of this system are those who log in. */
+/** Whether system users log in. */
 function isOfSystem({ auth }: Config): boolean {
   return auth.mode === "login" && (auth.password?.kind === "system" || auth.sshKeys);
 }

@@ -1,9 +1,7 @@
-// Where the picture of the server's own user comes from.
 import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Routes } from "../http/route.ts";
 import { avatarRoutes, type FindAvatar } from "../http/routes/avatar-routes.ts";
 
-/** A changed picture is seen after this. */
 const KEPT_MS = 3_600_000;
 
 export function serverAvatarRoutes(
@@ -16,7 +14,7 @@ export function serverAvatarRoutes(
   return avatarRoutes({ serverUser, platform, findAvatar });
 }
 
-/** One look-up for all who ask within an hour. */
+/** Caches the avatar for an hour. */
 export function kept(find: FindAvatar, now: () => number): FindAvatar {
   let known: { readonly avatar: ReturnType<FindAvatar>; readonly untilMs: number } | undefined;
   return () => {

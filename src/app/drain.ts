@@ -1,4 +1,4 @@
-// SIGTERM: how a server stops without anybody losing anything by it. docs/operations.md tells it to operators.
+// Graceful stop on SIGTERM, see docs/operations.md.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -8,7 +8,7 @@ import { GOAWAY_AFTER_MS, GOAWAY_JITTER_PER_CLIENT_MS, MAX_GOAWAY_JITTER_MS } fr
 import type { ServerListeners } from "./listeners/server-listeners.ts";
 import type { Readiness } from "./readiness.ts";
 
-/** What of the grace period is left to everything after the last connection: sessions inline, the HQ, the files. */
+/** Share of the grace period for the work after the last connection: inline sessions, the HQ, files. */
 const END_SHARE = 0.25;
 
 export type DrainParts = {
@@ -19,7 +19,7 @@ export type DrainParts = {
   readonly log: Log;
 };
 
-/** When clients go: one at once, thousands over seconds. `forMs`: what there is of time. */
+/** One client leaves at once, thousands leave over seconds, within `forMs`. */
 export function goAwayNotice(clients: number, forMs: number): GoAway {
   const jitterMs = Math.min(clients * GOAWAY_JITTER_PER_CLIENT_MS, MAX_GOAWAY_JITTER_MS, forMs / 2);
   const reason = "the server is shutting down";
@@ -31,8 +31,8 @@ export function goAwayNotice(clients: number, forMs: number): GoAway {
 }
 
 /**
- * Not ready at once; after `delayMs` the clients of /ws are sent away; then nobody new is let in, answers and downloads are
- * finished. Resolves at the latest when three quarters of the grace period are over.
+ * Reports that it is not ready, sends GOAWAY to clients of /ws after `drainDelayMs`, then refuses new connections and
+ * finishes answers and downloads. Resolves after at most three quarters of the grace period.
  */
 export async function drain(parts: DrainParts): Promise<void> {
   const { readiness, listeners, hub, log } = parts;

@@ -1,4 +1,4 @@
-// Who gets in, from the configuration and what is kept of earlier runs.
+// Logins, from the configuration and the files of earlier runs.
 import { randomBytes } from "node:crypto";
 import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Gate } from "../auth/gate.ts";
@@ -12,18 +12,18 @@ import type { ServerContext } from "./server-context.ts";
 
 const PROXY_PROOF_BYTES = 32;
 
-/** `proxyProof`: what our own reverse proxy proves itself with, another one at each start. Disposing it ends `accounts`. */
+/** `proxyProof` authenticates our own reverse proxy; new at each start. Disposal ends `accounts`. */
 export async function openGate(parts: {
   readonly config: Config;
   readonly context: ServerContext;
   readonly controlDir: ControlDir;
   readonly machineToken: Secret | undefined;
-  /** What the HQs of a group share; `undefined`: the server has a file of its own. */
+  /** Shared by a group of HQs; `undefined`: the server has its own file. */
   readonly sharedRecords: SharedRecordStore | undefined;
   readonly log: Log;
 }): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
   const { config, context, controlDir, machineToken, sharedRecords, log } = parts;
-  // What only a server needs is not loaded into a session host: 15 MB of memory.
+  // Imported on demand: a session host saves 15 MB.
   const [{ createGate }, { Accounts }, { openFactorFile, sharedFactors }] = await Promise.all([
     import("../auth/gate.ts"),
     import("../auth/accounts/accounts.ts"),
@@ -51,7 +51,7 @@ export async function openGate(parts: {
   return { ...gate, ...ended, config: { ...gate.config, ...logout }, proxyProof, accounts };
 }
 
-/** What a full disk does not take is refused, and stored when there is room: nothing that was revoked comes back. */
+/** Fails on a full disk, and writes later, so that revocations are not lost. */
 async function ownRecords(controlDir: ControlDir, log: Log): Promise<RecordStore> {
   const { openFileRecords } = await import("../auth/tokens/file-records.ts");
   const care = new DiskCare({ log, path: controlDir.path, now: () => performance.now() });

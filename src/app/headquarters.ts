@@ -1,4 +1,4 @@
-// What makes a server an HQ: the registry of its remotes, their sessions as one backend, and somebody who looks after them.
+// An HQ: the registry of its remotes, their sessions as one backend, and the health check.
 import type { Audit } from "../audit/entry.ts";
 import { keptTokenSecret } from "../auth/secret.ts";
 import type { AccessTokens } from "../auth/tokens/access-token.ts";
@@ -27,17 +27,17 @@ export type Headquarters = AsyncDisposable & {
   readonly fleet: Fleet;
   readonly registry: Registry;
   readonly healthCheck: HealthCheck;
-  /** Whether what keeps the registry can be reached; of one that is this HQ's alone, whether its file has all of it. */
+  /** Whether the shared registry is reachable, or the registry file is up to date. */
   readonly isRegistryConnected: () => boolean;
-  /** `tokens`: of the server, for the credentials of remotes. */
+  /** `tokens` issues the credentials of remotes. */
   readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
   /** Logins and share links of all HQs that share the registry; `undefined`: this HQ has its own. */
   readonly records: SharedRecordStore | undefined;
-  /** Who this HQ is to its remotes: the same as others with which it shares its registry. */
+  /** HQs that share a registry have the same id for their remotes. */
   readonly instanceId: () => string;
 };
 
-/** Lists are read anew within this long after a health check. */
+/** Time after a health check in which lists are refreshed. */
 const REFRESH_SPREAD_MS = HEALTH_CHECK_INTERVAL_MS * 0.8;
 
 type HeadquartersConfig = Pick<Config, "role" | "tokenSecret" | "trustedCa">;
@@ -45,7 +45,7 @@ type HeadquartersConfig = Pick<Config, "role" | "tokenSecret" | "trustedCa">;
 export async function openHeadquarters(parts: {
   readonly config: HeadquartersConfig;
   readonly controlDir: ControlDir;
-  /** The HQ's own sessions, where it has some; disposed of with it. */
+  /** The HQ's own sessions, which it owns. */
   readonly local: SessionBackend | undefined;
   readonly version: string;
   readonly instanceId: string;
@@ -98,7 +98,7 @@ export async function openHeadquarters(parts: {
   };
 }
 
-/** Of a remote that cannot be watched. Some time before the next health check: not all lists at once. */
+/** Refreshes a remote that cannot be watched, at a random time before the next health check. */
 function refreshSoon(fleet: Fleet, name: string): void {
   const refresh = (): void => void fleet.refreshUnwatched(name).catch(() => undefined);
   setTimeout(refresh, Math.random() * REFRESH_SPREAD_MS).unref();

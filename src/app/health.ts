@@ -1,18 +1,17 @@
-// What a server says of itself.
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { PROTOCOL_REVISION } from "../protocol/frame/frame.ts";
 import type { Health } from "../protocol/schemas/health.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
-/** What of a health never changes, and the parts that an HQ and a remote have. */
+/** The constant fields of the health, and those of an HQ or a remote. */
 export type Identity = Pick<Health, "version" | "mode" | "instanceId"> & {
   readonly remoteId?: string;
-  /** Of an HQ that shares its registry with others: who they all are, in place of `instanceId`. */
+  /** Of HQs that share a registry: replaces `instanceId`. */
   readonly sharedInstanceId?: () => string;
   readonly remotes?: () => number;
   readonly hqSessions?: boolean;
-  /** Sessions whose program runs, where that is known without a walk over all of them. */
+  /** The number of running sessions, if known without listing them. */
   readonly running?: () => number;
 };
 
@@ -20,7 +19,7 @@ export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identi
   const { version, mode, remoteId, remotes, hqSessions } = identity;
   const instanceId = (): string => identity.sharedInstanceId?.() ?? identity.instanceId;
   const started = performance.now();
-  // Anybody may ask, as often as they like, and the list is as long as there are sessions.
+  // Requests are unlimited, and the list may be long.
   const counts = singleFlight(() => countsOf(backend));
   return async () => ({
     ...{ status: "healthy", version, mode, pid: process.pid, protocol: PROTOCOL_REVISION },
@@ -34,7 +33,7 @@ export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identi
   });
 }
 
-/** How many of the sessions run although their output is not being recorded at this moment. */
+/** The number of running sessions whose output is not being recorded. */
 export function unrecordedIn(records: readonly SessionRecord[]): number {
   return records.filter(({ status, recording }) => status === "running" && recording !== undefined).length;
 }

@@ -1,4 +1,3 @@
-// The terminals of this machine: in the session host's process, or in this one.
 import { type Config, type HostConfig, hostArguments } from "../config/config.ts";
 import { isOwnVariable } from "../lib/os/own-variables.ts";
 import type { Log } from "../log.ts";
@@ -17,18 +16,18 @@ import type { SessionMeter } from "../sessions/session-meter.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { ServerContext } from "./server-context.ts";
 
-/** The sessions and repositories of this machine, in this process or in the session host's. */
+/** The sessions and repositories of this machine, in this process or in the session host. */
 export type OwnSessions = {
-  /** Disposing it ends all of this. */
+  /** Owns the rest. */
   readonly backend: SessionBackend;
   readonly repositories: Repositories;
-  /** In another process: whether it can be reached at this moment, any request to it, and not to start it again. */
+  /** The session host, if it is another process. `leave`: it is not started again. */
   readonly host?: { readonly isConnected: boolean; readonly send: Send; leave(): void };
-  /** In this process: what is counted of them. */
+  /** Counters of sessions in this process. */
   readonly meter?: SessionMeter;
 };
 
-/** What of this machine has sessions in it; started where it does not run. */
+/** Starts the session host if necessary. */
 export async function ownSessions(
   config: Config,
   context: ServerContext,
@@ -40,7 +39,7 @@ export async function ownSessions(
     await begin();
     return own;
   }
-  // Programs may put a link there that leads to another socket, such as this server's own.
+  // Programs may create a link there to another socket, such as this server's own.
   const target = { socketPath: controlDir.hostSocket, noFollow: true };
   const { version } = context;
   if (config.sessionHost === "external") return externalSessions({ target, version }, log);
@@ -55,10 +54,7 @@ export async function ownSessions(
   return behindHost(sessions);
 }
 
-/**
- * Of a host that others start, in whatever order: it is waited for, so that whoever asks this server first finds its
- * sessions, but not for ever. Throws `host_incompatible`.
- */
+/** Waits for a host that is started elsewhere, so that the first requests find its sessions. Throws `host_incompatible`. */
 async function externalSessions(
   options: {
     readonly target: { readonly socketPath: string; readonly noFollow: boolean };
@@ -81,7 +77,7 @@ function behindHost(sessions: RemoteSessions): OwnSessions {
   return { backend: sessions, repositories: forwardedRepositories(sessions.send), host: sessions };
 }
 
-/** What a session host has. `begin`: takes over what an earlier host left; nothing is served before. */
+/** `begin` takes over the sessions of an earlier host, before requests are served. */
 export async function openLocalSessions(
   config: HostConfig,
   context: ServerContext,
@@ -101,7 +97,7 @@ function userCgroups(log: Log): UserCgroups | undefined {
   try {
     return openUserCgroups();
   } catch (error) {
-    // Most containers may make none: that is no failure.
+    // Most containers may not create any.
     const reason = error instanceof Error ? error.message : String(error);
     log.debug({ reason }, "no control groups for users: only RLIMIT_NPROC limits their processes");
     return undefined;
@@ -125,7 +121,7 @@ function localSessions(
   });
 }
 
-/** How the session host of a control directory is started. */
+/** The command line of a session host. */
 export function hostProgram(config: HostConfig, context: ServerContext, controlDir: ControlDir): HostProgram {
   const { node, main, env } = context;
   const { path, hostSocket: socketPath, hostLog: logPath } = controlDir;

@@ -1,27 +1,24 @@
 import { ServiceError } from "../protocol/errors.ts";
 
-/** Whether new requests should come to this process: what load balancers ask. It may be alive and not ready. */
+/** Whether a load balancer should send new requests to this process. */
 export class Readiness {
   readonly #isServing: () => boolean;
   readonly #leave: () => void;
   #isDraining = false;
 
-  /**
-   * `isServing`: whether what has the sessions can be reached. `leave`: the process is about to stop, and what ends from
-   * now on is not to be started again.
-   */
+  /** `isServing`: the session host is reachable. `leave`: it is not started again, since this process is about to stop. */
   constructor(parts: { readonly isServing?: () => boolean; readonly leave?: () => void } = {}) {
     this.#isServing = parts.isServing ?? (() => true);
     this.#leave = parts.leave ?? (() => undefined);
   }
 
-  /** From now on, and for good, nothing new should come. */
+  /** Not ready from now on. */
   drain(): void {
     this.#isDraining = true;
     this.#leave();
   }
 
-  /** Throws `shutting_down` or `host_unreachable`; `details.status` says which in one word. Asks nobody. */
+  /** Throws `shutting_down` or `host_unreachable`, with the reason in `details.status`. */
   check(): void {
     if (this.#isDraining) {
       throw new ServiceError("shutting_down", "the server is shutting down", {

@@ -1,4 +1,4 @@
-// What a server is in its fleet: nothing but itself, the HQ, or one of the remotes.
+// The role of a server: standalone, HQ or remote.
 import { randomBytes } from "node:crypto";
 import type { Audit } from "../audit/entry.ts";
 import type { AccessTokens } from "../auth/tokens/access-token.ts";
@@ -26,21 +26,21 @@ import { Readiness } from "./readiness.ts";
 import type { ServerContext } from "./server-context.ts";
 import { measureFleet, measureHost, measureRegistration, measureTerminals } from "./server-metrics.ts";
 
-/** What a server has and does because of its role; disposing it ends the backend. */
+/** The parts of a server that depend on its role. Owns the backend. */
 export type Role = AsyncDisposable & {
   readonly backend: SessionBackend;
   readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
   readonly identity: Pick<Identity, "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId" | "running">;
-  /** What an HQ proves itself with. */
+  /** Authenticates the HQ. */
   readonly machineToken: Secret | undefined;
-  /** Of HQs that share a registry: the logins and share links of all of them. */
+  /** Logins and share links that HQs with a shared registry have in common. */
   readonly records: SharedRecordStore | undefined;
-  /** Names of an HQ's remotes; `undefined`: it is no HQ. */
+  /** Names of remotes; only of an HQ. */
   readonly remotes?: () => readonly string[];
-  /** An HQ can always serve: whether a machine of it can be reached is a matter of that machine. */
+  /** An HQ is ready whether or not its remotes are reachable. */
   readonly readiness: Readiness;
   measure(metrics: Metrics): void;
-  /** To be called when the server listens, with the address that other machines reach it at; to be disposed of first. */
+  /** Called when the server listens; `url`: for other machines. Disposed of first. */
   listening(url: string, uplinks: () => Uplinks): AsyncDisposable;
 };
 
@@ -81,7 +81,6 @@ function alone(own: OwnSessions): Role {
   };
 }
 
-/** The terminals of this machine, wherever they are. */
 function measureOwn(metrics: Metrics, { meter, host }: Pick<OwnSessions, "meter" | "host">): void {
   if (meter !== undefined) measureTerminals(metrics, meter);
   if (host !== undefined) measureHost(metrics, host.send);
@@ -96,7 +95,7 @@ async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<R
     ...{ backend: fleet, machineToken: undefined, records },
     remotes: () => registry.remotes.map(({ name }) => name),
     readiness: new Readiness({ leave: () => own?.host?.leave() }),
-    // Without sessions of its own its users have no business on its disk.
+    // Without its own sessions it has no repositories for users.
     routes: (tokens) => ({ ...routes(tokens), ...(own && repositoryRoutes(own.repositories)) }),
     identity: {
       ...{ hqSessions: local !== undefined, sharedInstanceId },
@@ -118,7 +117,7 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions):
   const key = await remoteKeyOf(role, controlDir);
   const remoteId =
     key === undefined ? await keptRemoteId(controlDir.remoteId, role.name) : remoteIdOf(key.publicKey);
-  // Another one after every start (specification 5.5).
+  // New at every start (specification 5.5).
   const token = randomBytes(MACHINE_TOKEN_BYTES).toString("base64url");
   let registeredRemote: RegisteredRemote | undefined;
   return {
@@ -138,7 +137,7 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions):
   };
 }
 
-/** `undefined` where the remote proves itself with the password of its HQ, or with nothing. Throws ConfigError. */
+/** `undefined` if the remote uses the HQ's password or no credentials. Throws ConfigError. */
 async function remoteKeyOf({ hq, name }: RemoteRole, controlDir: ControlDir): Promise<RemoteKey | undefined> {
   if (hq.key === undefined) return undefined;
   const mayMake = hq.key.joinToken !== undefined;
@@ -151,10 +150,10 @@ export type RemoteRole = Extract<Config["role"], { kind: "remote" }>;
 
 export type RegisteredRemote = AsyncDisposable & { readonly registration: Registration };
 
-/** Joins the HQ, now and whenever it is needed, until it is disposed of. */
+/** Keeps the remote registered with the HQ until disposal. */
 function startRegistration(parts: {
   readonly role: RemoteRole;
-  /** With which it proves itself, where it does so with a key. */
+  /** If the remote authenticates with a key. */
   readonly key: RemoteKey | undefined;
   readonly trustedCa: Uint8Array | undefined;
   readonly identity: { readonly id: string; readonly url: string; readonly token: string };

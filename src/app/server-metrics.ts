@@ -1,4 +1,4 @@
-// Every figure of /metrics, by what it is a figure of; docs/observability.md has them all.
+// All metrics; docs/observability.md describes them.
 import { readFile, statfs } from "node:fs/promises";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
@@ -27,7 +27,7 @@ export function measureBuild(metrics: Metrics, build: { version: string; mode: s
 }
 
 export function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, "list">): void {
-  // All figures are asked for at once.
+  // All gauges are read at once.
   const list = singleFlight(() => backend.list());
   metrics.gauge("sessions", "Sessions that are listed, by status.", async () =>
     counted(
@@ -45,7 +45,6 @@ export function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, 
   );
 }
 
-/** How often each of the words is there. */
 function counted(label: string, words: readonly string[], found: readonly string[]): MetricValue {
   const counts = new Map(words.map((word) => [word, 0]));
   for (const word of found) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -136,12 +135,12 @@ export function measureDisk(metrics: Metrics, { path }: Pick<ControlDir, "path">
   });
   metrics.gauge("disk_free_inodes", "Files that can still be made there.", async () => {
     const { files, ffree } = await disk();
-    // Some file systems do not count them, and say that there are none.
+    // Some file systems do not count inodes and report 0.
     return files === 0 ? [] : ffree;
   });
 }
 
-/** Of the process that has the terminals, which may be this one. */
+/** Of the process that owns the terminals. */
 export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
   metrics.counter("sessions_started_total", "Programs that were started.", () => meter.started);
   metrics.counter("sessions_ended_total", "Programs that have ended.", () => meter.ended);
@@ -160,7 +159,7 @@ export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
   metrics.gauge("system_terminals_limit", "What of them its system allows.", () => openFileCount("max"));
 }
 
-/** Where the terminals are another process's: its own figures, asked for by the way that its sessions are. */
+/** The metrics of a session host in another process. */
 export function measureHost(metrics: Metrics, send: Send): void {
   const caller = createCaller(send);
   const ask = singleFlight(() => caller.bytes(endpoints.metrics));
@@ -197,15 +196,15 @@ export function measureRegistration(metrics: Metrics, registration: () => Regist
   );
 }
 
-/** Rejects where the system has no such figure: then there is none here. */
+/** Rejects on systems without the file: the metric is left out. */
 async function openFileCount(name: "nr" | "max"): Promise<number> {
   return Number(await readFile(`/proc/sys/kernel/pty/${name}`, "utf8"));
 }
 
-/** What a host says of its process has another name than what a server says of its own: one answer has both. */
+/** Prefix of a session host's process metrics, since one answer also has those of the server. */
 const HOST = "host_";
 
-/** `meter`: where the server's doors count what comes to them. */
+/** `meter` counts the requests of the listeners. */
 export function serverMetrics(parts: {
   readonly config: Pick<Config, "role">;
   readonly version: string;

@@ -1,4 +1,4 @@
-// Where requests come in: the address that everybody can reach, and the private sockets of this machine.
+// The public listener, the metrics listener and private unix sockets.
 import type { IncomingMessage, RequestListener } from "node:http";
 import { bySocketCaller, chain, everyoneIs, neverOver } from "../../auth/chain.ts";
 import type { Gate } from "../../auth/gate.ts";
@@ -43,7 +43,7 @@ export type PublicListener = {
   readonly log: Log;
 };
 
-/** The address that everybody can reach: with login, limits and the page. */
+/** The public address, with login, limits and the page. */
 export async function openPublicListener(parts: PublicListener): Promise<Listener> {
   const { config, routes, hub, gate, clientOf, viewOf, auditHook, meter, log } = parts;
   const { sessions, apiCalls } = config.rateLimits;
@@ -64,7 +64,7 @@ export async function openPublicListener(parts: PublicListener): Promise<Listene
   return Listener.open(config.listen, handlers, config.tls);
 }
 
-/** Nothing is handled before its turn but the probe that asks whether the process works. */
+/** Queues all requests except the liveness probe. */
 function queued({ request, upgrade, ...others }: RequestHandlers, clientOf: ClientOf): RequestHandlers {
   const queue = new RequestQueue();
   const keyOf = (incoming: IncomingMessage): string => addressKey(clientOf(incoming).address);
@@ -88,7 +88,7 @@ function toldTo(log: Log): (isShort: boolean) => void {
   };
 }
 
-/** Whoever is refused is counted. */
+/** Counts refusals. */
 function counted(limit: RateLimit, refused: () => void): RateLimit {
   return (...call) =>
     limit(...call).catch((error: unknown) => {
@@ -97,7 +97,7 @@ function counted(limit: RateLimit, refused: () => void): RateLimit {
     });
 }
 
-/** `--metrics-listen`: metrics and probes in the clear and without a login, and nothing else. */
+/** `--metrics-listen`: only metrics and probes, without TLS and login. */
 export async function openMetricsListener(
   { metricsListen }: Pick<Config, "metricsListen">,
   { metrics, livez, readyz, ready }: Routes,
@@ -126,8 +126,7 @@ export async function openMetricsListener(
 }
 
 /**
- * A private unix socket: whoever can open it is `user`, or with `asksForUsers` the user that the request names. Requests
- * wait until `ready`.
+ * For a private unix socket: callers are `user`, or with `asksForUsers` the user in the request. Requests wait until `ready`.
  */
 export function privateHandlers(parts: {
   readonly routes: Routes;
@@ -166,8 +165,8 @@ export type ServerSocket = AsyncDisposable & {
 };
 
 /**
- * Whoever listens at the socket has the control directory, until its process ends. Throws `start_failed` while another
- * server has it: each would overwrite what the other keeps of logins, shares and remotes.
+ * The socket locks the control directory until the process ends. Throws `start_failed` while another server has it: each
+ * would overwrite the other's logins, shares and remotes.
  */
 export async function openServerSocket(controlDir: ControlDir): Promise<ServerSocket> {
   const temporary = temporarySocketPath(controlDir.serverSocket, process.pid);

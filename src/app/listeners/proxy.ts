@@ -1,4 +1,4 @@
-// Reverse proxies: those in front that are believed, and our own (contract 5.9).
+// Trusted reverse proxies, and our own (contract 5.9).
 import type { Audit } from "../../audit/entry.ts";
 import type { Gate } from "../../auth/gate.ts";
 import type { Config } from "../../config/config.ts";
@@ -17,15 +17,15 @@ import type { ClaimRules } from "../../proxy/provider/provider-answer.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.ts";
 
 export type ProxyListener = AsyncDisposable & {
-  /** Where a request to the server itself came from. */
+  /** The client of a request to the server itself. */
   readonly clientOf: ClientOf;
-  /** Where browsers find our own proxy; `undefined`: there is none. */
+  /** The URL of our own proxy, if any. */
   readonly url: string | undefined;
-  /** From now on that proxy leads to the server at this port of 127.0.0.1. */
+  /** Forwards to the server at this port of 127.0.0.1 from now on. */
   leadTo(port: number): void;
 };
 
-/** To be opened before the server's own address, so that it is closed after it: the server closes what is open. */
+/** Opened before the server's own listener, so that it is closed after it. */
 export async function openProxyListener(parts: {
   readonly config: Pick<Config, "auth" | "proxyServe" | "trustedProxies">;
   readonly context: { readonly hostname: string };
@@ -43,7 +43,7 @@ export async function openProxyListener(parts: {
       parts.audit.write({ ...entry, requestId: currentTrace()?.requestId });
     },
   };
-  // Who comes to the proxy itself proves nothing by that header.
+  // Clients of the proxy itself must not use the header.
   const clientOf = clientReader({ ranges });
   const { ReverseProxy } = await import("../../proxy/reverse-proxy.ts");
   await using stack = new AsyncDisposableStack();
@@ -93,7 +93,7 @@ function openListener(
   return Listener.open({ ...listen, option: "--proxy-listen" }, { request, upgrade }, identity);
 }
 
-/** Users and groups that options name. */
+/** Users and groups in options. */
 function namedIn(auth: LoginConfig): Pick<ClaimRules, "named" | "groups"> {
   if (auth.mode === "none") return { named: new Set(), groups: new Set() };
   const { allowUsers, adminUsers, roles } = auth;
@@ -114,7 +114,7 @@ async function openLogin(
   stack: AsyncDisposableStack,
 ): Promise<ReverseProxyParts["login"]> {
   const { oidc, named, origin, clientOf, audit, log } = parts;
-  // Only who logs in at a provider needs its client library.
+  // Imported on demand: only OpenID Connect needs its client library.
   const [{ Provider }, { OwnPages }, { ProviderLogins }, { keepDiscovering }] = await Promise.all([
     import("../../proxy/provider/provider.ts"),
     import("../../proxy/own-pages.ts"),
@@ -129,7 +129,7 @@ async function openLogin(
   return { logins, pages: new OwnPages({ provider, logins, origin, clientOf, audit, log }) };
 }
 
-/** Where a listener is found. An address that stands for all of a machine is reached by the machine's name. */
+/** The URL of a listener; wildcard addresses are replaced by the machine's name. */
 export function urlOf(
   { listen, tls }: { readonly listen: { readonly host: string }; readonly tls: object | undefined },
   machine: string,

@@ -1,4 +1,4 @@
-// All the places that a server is reached at.
+// All listeners of a server.
 import { networkInterfaces } from "node:os";
 import type { Audit } from "../../audit/entry.ts";
 import type { Gate } from "../../auth/gate.ts";
@@ -23,13 +23,13 @@ const PLAIN_HTTP =
   "plain HTTP: passwords and what is typed or shown can be read on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front and name it with --trusted-proxy";
 
 export type ServerListeners = AsyncDisposable & {
-  /** Where its page is, as seen from this machine. */
+  /** The page's URL on this machine. */
   readonly url: string;
-  /** Where the server itself is found on this machine, where `url` is that of its reverse proxy. */
+  /** The server's own URL on this machine, if `url` is that of its reverse proxy. */
   readonly behind: string | undefined;
-  /** Where other machines find the server itself. */
+  /** The server's own URL for other machines. */
   readonly reachableAt: string;
-  /** As of a Listener, where sessions are served. */
+  /** As of Listener, for those that serve sessions. */
   endKeepAlive(): void;
   stop(graceMs: number): Promise<{ readonly broken: number }>;
 };
@@ -37,7 +37,7 @@ export type ServerListeners = AsyncDisposable & {
 export async function openServerListeners(
   parts: Omit<PublicListener, "pageDir" | "clientOf"> & {
     readonly context: ServerContext;
-    /** The server's own, which serves from now on. */
+    /** The server's own socket. */
     readonly socket: ServerSocket;
     readonly gate: Gate & { readonly proxyProof: Secret };
     readonly audit: Audit;
@@ -85,12 +85,12 @@ const REMEDY =
   "whoever types into a session there can forge its address: name the proxies alone with --trusted-proxy";
 
 /**
- * Warns at once where the ranges hold an address of this machine, and, once, when a remote registers from one of them.
- * Loopback is left out: a proxy on this very machine has no other address.
+ * Warns if the ranges include an address of this machine other than loopback, and once when a remote registers from one of
+ * them.
  */
 export function warnOfTrustedRange(parts: {
   readonly ranges: readonly { readonly address: string; readonly prefix: number }[];
-  /** Of this machine, or of this pod. */
+  /** Of this machine or pod. */
   readonly ownAddresses: readonly string[];
   readonly log: Pick<Log, "warn">;
 }): RequestAuditHook {
