@@ -1,5 +1,6 @@
 // Commands as data: arguments, options, examples and exit codes. Parsing, help and completion are made from them.
 
+import { styleText } from "node:util";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Cli, OutputStream } from "./process-context.ts";
 import { printable } from "./text.ts";
@@ -126,8 +127,12 @@ function exampleText(examples: Examples): string {
 
 /** Writes a message after the program's name, with further lines as they are. */
 export function writeMessage(stderr: OutputStream, message: string): void {
-  const [first = "", ...more] = message.split("\n");
-  stderr.write([`ttyhq: ${printable(first)}`, ...more.map(printable), ""].join("\n"));
+  stderr.write(`${prefixOf(stderr)} ${message.split("\n").map(printable).join("\n")}\n`);
+}
+
+/** In colour on a terminal, unless NO_COLOR says otherwise. */
+export function prefixOf(stderr: OutputStream): string {
+  return stderr.isTTY ? styleText("red", "ttyhq:", { stream: stderr }) : "ttyhq:";
 }
 
 /** Lists are indented. */

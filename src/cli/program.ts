@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { nearest } from "../lib/nearest.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { type AddCommand, ExitCode, type Finish, writeMessage } from "./command.ts";
+import { type AddCommand, ExitCode, type Finish, prefixOf, writeMessage } from "./command.ts";
 import type { Cli, OutputStream } from "./process-context.ts";
 
 type LoadCommand = () => Promise<AddCommand>;
@@ -112,7 +112,7 @@ export async function createProgram(
     .configureOutput({
       writeOut: (text) => void cli.stdout.write(text),
       writeErr: (text) => void cli.stderr.write(text),
-      outputError: (text, write) => write(`ttyhq: ${text.replace(/^error: /, "")}`),
+      outputError: (text, write) => write(`${prefixOf(cli.stderr)} ${text.replace(/^error: /, "")}`),
       getOutHelpWidth: () => cli.stdout.columns ?? 100,
       getErrHelpWidth: () => cli.stderr.columns ?? 100,
     });

@@ -18,6 +18,8 @@ type Query<F extends Flags, Answer> = Declaration & {
   /** "server": the session host cannot replace the server. */
   readonly who?: "server";
   ask(server: Server, flags: Values<F>, args: readonly string[], cli: Cli): Promise<Answer>;
+  /** The answer unless stated. */
+  toJson?(answer: Answer): unknown;
   text(answer: Answer, flags: Values<F>, cli: Cli): string;
   /** 0 unless stated. */
   exitCode?(answer: Answer): number;
@@ -25,12 +27,12 @@ type Query<F extends Flags, Answer> = Declaration & {
 
 /** A command that prints a server's answer as text or as JSON. */
 export function query<const F extends Flags, Answer>(definition: Query<F, Answer>): AddCommand {
-  const { json, who, ask, text, exitCode } = definition;
+  const { json, who, ask, toJson = (answer: Answer) => answer, text, exitCode } = definition;
   const flags = { ...definition.flags, json: ["--json", json], ...SERVER_FLAGS } as const;
   return declare({ ...definition, flags }, async (added, cli) => {
     const given = added.opts<Values<F> & Values<typeof SERVER_FLAGS> & { readonly json?: true }>();
     const answer = await ask(await serverOf(given, cli, who), given, argsOf(added), cli);
-    cli.stdout.write(given.json ? jsonText(answer) : text(answer, given, cli));
+    cli.stdout.write(given.json ? jsonText(toJson(answer)) : text(answer, given, cli));
     return exitCode?.(answer) ?? ExitCode.Ok;
   });
 }

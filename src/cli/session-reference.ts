@@ -38,3 +38,11 @@ export function findSession(reference: string, sessions: readonly SessionRecord[
   const message = `${JSON.stringify(reference)} could be ${others.length + 1} sessions: ${list.join(", ")}`;
   throw new ServiceError("invalid_request", message);
 }
+
+/** For JSON output: without the second names that the API has for old clients. */
+export function plainRecord(record: SessionRecord): PlainRecord {
+  const { sessionId: _id, startedAt: _created, workingDir: _cwd, ...plain } = record;
+  return plain;
+}
+
+type PlainRecord = Omit<SessionRecord, "sessionId" | "startedAt" | "workingDir">;

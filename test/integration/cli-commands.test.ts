@@ -5,14 +5,15 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { SessionRecord } from "../../src/protocol/schemas/session.ts";
 import { Installation } from "./harness/installation.ts";
+import { PrintedSession } from "./harness/printed-session.ts";
+import { TestFleet } from "./harness/test-fleet.ts";
 import { MAIN, TestServer } from "./harness/test-server.ts";
 import { Tmux } from "./harness/tmux.ts";
 
-async function sessionsOf(installation: Installation): Promise<readonly SessionRecord[]> {
+async function sessionsOf(installation: Installation): Promise<readonly PrintedSession[]> {
   const { stdout } = await installation.ttyhq(["ls", "--json"]);
-  return SessionRecord.array().parse(JSON.parse(stdout));
+  return PrintedSession.array().parse(JSON.parse(stdout));
 }
 
 test("the first run starts a session host, later ones find it", async () => {
@@ -30,6 +31,59 @@ test("the first run starts a session host, later ones find it", async () => {
   expect((await sessionsOf(installation)).map(({ command }) => command)).toEqual([["true"], ["echo", "hi"]]);
 });
 
+test("a session is printed as JSON with one name for each field", async () => {
+  await using installation = await Installation.make();
+  const started = await installation.ttyhq(["run", "-d", "--json", "--name", "one", "--", "sleep", "1000"]);
+  const [listed] = JSON.parse((await installation.ttyhq(["ls", "--json"])).stdout);
+  const renamed = JSON.parse((await installation.ttyhq(["rename", "--json", "one", "two"])).stdout);
+  for (const record of [JSON.parse(started.stdout), listed, renamed]) {
+    expect(Object.keys(record)).toEqual(expect.arrayContaining(["id", "created", "cwd"]));
+    for (const second of ["sessionId", "startedAt", "workingDir"]) expect(record).not.toHaveProperty(second);
+  }
+});
+
+test("run --machine runs a program on a machine of the HQ, and names those that there are", async () => {
+  await using fleet = await TestFleet.start({ remotes: 2 });
+  const installation = new Installation(fleet.hq.controlDir);
+  const command = ["run", "--name", "there", "--machine", "worker-2", "--", "sh", "-c", "echo hello; exit 3"];
+  expect(await installation.ttyhq(command)).toEqual({ exitCode: 3, stdout: "hello\r\n", stderr: "" });
+  expect(await sessionsOf(installation)).toMatchObject([{ name: "there", source: "worker-2" }]);
+  expect(await installation.ttyhq(["run", "--machine", "worker-9", "--", "true"])).toEqual({
+    ...{ exitCode: 1, stdout: "" },
+    stderr: expect.stringMatching(/^ttyhq: no machine "worker-9"; there are worker-[12], worker-[12]\n$/),
+  });
+});
+
+test("messages have colour on a terminal only, and not where NO_COLOR is set", async () => {
+  await using installation = await Installation.make();
+  await using terminal = await Tmux.open({ cols: 80, rows: 24 }, installation.env);
+  await terminal.enter(`unset NO_COLOR FORCE_COLOR; cd ${installation.directory}; clear`);
+  const lines = ["$TTYHQ logs none", "NO_COLOR=1 $TTYHQ logs none", "$TTYHQ logs none 2> file; cat -v file"];
+  for (const line of lines) await terminal.enter(line);
+  await expect.poll(async () => (await terminal.screen()).match(/^ttyhq: no /gm)).toHaveLength(3);
+  const coloured = await terminal.colours();
+  expect(coloured.split("\x1b[31mttyhq:\x1b[39m no ")).toHaveLength(2);
+  expect(coloured.match(/^ttyhq: no /gm)).toHaveLength(2);
+});
+
+test("a link that share prints opens the session, and no other one", async () => {
+  await using server = await TestServer.start({ args: ["--login-link"] });
+  const installation = new Installation(server.controlDir);
+  const started = await installation.ttyhq(["run", "-d", "--json", "--name", "shown", "--", "sleep", "1000"]);
+  const { id } = PrintedSession.parse(JSON.parse(started.stdout));
+  await installation.ttyhq(["run", "-d", "--", "sleep", "1000"]);
+  const { exitCode, stdout, stderr } = await installation.ttyhq(["share", "shown"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  const guest = server.client(new URL(stdout.trim()).hash.slice("#share=".length));
+  expect(await guest.list()).toMatchObject([{ id, access: "view" }]);
+  const typing = await installation.ttyhq(["share", "shown", "--type", "--expires", "2m", "--json"]);
+  const share = JSON.parse(typing.stdout);
+  expect(share).toMatchObject({ sessionId: id, mode: "type" });
+  // Links end at whole seconds.
+  const seconds = Math.round((Date.parse(share.expiresAt) - Date.parse(share.createdAt)) / 1000);
+  expect([119, 120]).toContain(seconds);
+});
+
 test("a program that is not there is told and makes no session", async () => {
   await using installation = await Installation.make();
   const { exitCode, stderr } = await installation.ttyhq(["run", "--", "no-such-program"]);
@@ -41,7 +95,7 @@ test("a program that is not there is told and makes no session", async () => {
 test("kill ends by name and by the beginning of an id, then removes", async () => {
   await using installation = await Installation.make();
   const started = await installation.ttyhq(["run", "-d", "--json", "--name", "one", "--", "sleep", "1000"]);
-  const { id, pid = 0 } = SessionRecord.parse(JSON.parse(started.stdout));
+  const { id, pid = 0 } = PrintedSession.parse(JSON.parse(started.stdout));
   await installation.ttyhq(["run", "-d", "--name", "two", "--", "sleep", "1000"]);
   expect(await installation.ttyhq(["kill", "two", "three", id.slice(0, 6)])).toMatchObject({
     exitCode: 1,

@@ -8,7 +8,8 @@ import { Tmux } from "./harness/tmux.ts";
 
 const SIZE = { cols: 80, rows: 24 };
 const INNER = "bash --norc --noprofile";
-const DETACHED = "goes on; back to it with: ttyhq attach";
+const DETACHED = "keeps running; back to it with: ttyhq attach";
+const HINT = "press ctrl-\\ ctrl-\\ to detach: demo keeps running";
 const LOST = "ttyhq: connection lost";
 
 describe("ttyhq run", () => {
@@ -57,6 +58,25 @@ describe("ttyhq run", () => {
     const list = async (): Promise<unknown> =>
       JSON.parse((await installation.ttyhq(["ls", "--json"])).stdout);
     await expect.poll(list).toMatchObject([{ name: "full", status: "running", viewers: 0 }]);
+  });
+
+  test("tells how to detach, unless it is to be quiet", async () => {
+    await using installation = await Installation.make();
+    await using terminal = await Tmux.open(SIZE, installation.env);
+    await terminal.enter("clear; $TTYHQ run --name demo -- sh -c 'echo ready; exec cat'");
+    expect(await terminal.shows(/^ready$/m)).toContain(`[${HINT}]\nready\n`);
+    await terminal.press("C-\\", "C-\\");
+    await terminal.shows(`[demo ${DETACHED}`);
+    await terminal.enter('clear; $TTYHQ run -q -- echo done; echo "code $?"');
+    expect(await terminal.shows("code 0")).not.toContain("detach");
+    await terminal.enter("clear; $TTYHQ attach demo");
+    expect(await terminal.shows(HINT)).toMatch(/^ready$/m);
+    // The row belongs to the program.
+    await expect.poll(() => terminal.screen()).not.toContain(HINT);
+    await terminal.press("C-\\", "C-\\");
+    await terminal.shows(`[demo ${DETACHED}`);
+    await terminal.enter("clear; $TTYHQ attach -q demo");
+    expect(await terminal.shows(/^ready$/m)).not.toContain(HINT);
   });
 
   test("sends one of the detach keys to the program", async () => {

@@ -2,10 +2,8 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { command } from "../command.ts";
 import { SERVER_FLAGS, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
-import { DETACH_FLAGS, detachKeysOf } from "../terminal/detach-keys.ts";
-import { Terminal } from "../terminal/terminal.ts";
-import { attachTerminal, exitNotice } from "../terminal/terminal-attachment.ts";
-import { printable } from "../text.ts";
+import { detachKeysOf } from "../terminal/detach-keys.ts";
+import { ATTACHMENT_FLAGS, attachTerminal } from "../terminal/terminal-attachment.ts";
 
 export const addAttach = command({
   usage: "attach <session>",
@@ -20,31 +18,22 @@ export const addAttach = command({
   ],
   flags: {
     readOnly: ["-r, --read-only", "send no input and no resize; ctrl-c detaches"],
-    ...DETACH_FLAGS,
+    ...ATTACHMENT_FLAGS,
     ...SERVER_FLAGS,
   },
-  run: async (flags, [reference = ""], cli) => {
-    const { client, connect } = await serverOf(flags, cli);
+  run: async ({ readOnly = false, quiet = false, ...flags }, [reference = ""], cli) => {
+    const server = await serverOf(flags, cli);
     const detachKeys = detachKeysOf(flags.detachKeys, cli.env);
-    const session = findSession(reference, await client.list());
+    const session = findSession(reference, await server.client.list());
     if (session.id === cli.env.TTYHQ_SESSION_ID) {
       throw new ServiceError(
         "invalid_request",
         "this terminal is that session: attach from another terminal",
       );
     }
-    using socket = connect("attach");
-    const end = await attachTerminal({
-      socket,
-      client,
-      terminal: new Terminal(cli),
-      sessionId: session.id,
-      from: "screen",
-      isReadOnly: flags.readOnly ?? false,
-      detachKeys,
-      inputEnd: "detach",
+    return await attachTerminal({
+      ...{ cli, server, session, command: "attach", detachKeys },
+      ...{ isReadOnly: readOnly, isQuiet: quiet },
     });
-    if (end.kind === "exited") cli.stderr.write(`[${printable(session.name)} ended with ${end.exitCode}]\n`);
-    return exitNotice(end, session, cli.stderr);
   },
 });

@@ -1,7 +1,7 @@
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { REPEATABLE } from "../command.ts";
 import { query } from "../query.ts";
-import { shortIds } from "../session-reference.ts";
+import { plainRecord, shortIds } from "../session-reference.ts";
 import { duration, printable, table } from "../text.ts";
 
 export const addLs = query({
@@ -29,6 +29,7 @@ export const addLs = query({
     const sessions = newestFirst(await client.list());
     return sessions.filter((session) => filter.every((passes) => passes(session)));
   },
+  toJson: (sessions) => sessions.map(plainRecord),
   text: (sessions, { quiet, format }, cli) => {
     if (quiet) return sessions.map(({ id }) => `${id}\n`).join("");
     if (format !== undefined) return sessions.map((session) => formatted(format, session)).join("");
@@ -62,7 +63,7 @@ export function filterOf(text: string): Filter {
 
 /** Fields by their names in the JSON; a field that the session does not have is empty. */
 export function formatted(format: string, session: SessionRecord): string {
-  const fields = new Map<string, unknown>(Object.entries(session));
+  const fields = new Map<string, unknown>(Object.entries(plainRecord(session)));
   const line = format.replace(/\\t/g, "\t").replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = fields.get(name) ?? "";
     return printable(Array.isArray(value) ? value.join(" ") : String(value));

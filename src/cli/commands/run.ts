@@ -2,14 +2,15 @@ import { parseHostConfig } from "../../config/config.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { CreateSessionBody, SessionRecord } from "../../protocol/schemas/session.ts";
+import type { CreateSessionBody } from "../../protocol/schemas/session.ts";
 import { command, type Values } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli } from "../process-context.ts";
 import { SERVER_FLAGS, type Server, serverOf } from "../server.ts";
-import { DETACH_FLAGS, detachKeysOf } from "../terminal/detach-keys.ts";
+import { plainRecord } from "../session-reference.ts";
+import { detachKeysOf } from "../terminal/detach-keys.ts";
 import { Terminal } from "../terminal/terminal.ts";
-import { attachTerminal, exitNotice } from "../terminal/terminal-attachment.ts";
+import { ATTACHMENT_FLAGS, attachTerminal } from "../terminal/terminal-attachment.ts";
 import { printable } from "../text.ts";
 
 const FLAGS = {
@@ -18,7 +19,7 @@ const FLAGS = {
   machine: ["-m, --machine <name>", "at an HQ: machine to run on, in its own directory and environment"],
   detach: ["-d, --detach", "only start it, and print its id"],
   json: ["--json", "with --detach: print the session object"],
-  ...DETACH_FLAGS,
+  ...ATTACHMENT_FLAGS,
   ...SERVER_FLAGS,
 } as const;
 type RunFlags = Values<typeof FLAGS>;
@@ -42,29 +43,22 @@ export const addRun = command({
 
 async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {
   const server = await serverOf(flags, cli);
-  const terminal = new Terminal(cli);
   const detachKeys = detachKeysOf(flags.detachKeys, cli.env);
-  const remoteId = flags.machine === undefined ? undefined : await remoteIdOf(flags.machine, server);
-  const request = requestOf(words, flags, { cli, terminal, server });
-  const session = await create(server, remoteId === undefined ? request : { ...request, remoteId }, {
-    ...{ flags, cli },
-  });
+  const isLocal = server.controlDir !== undefined && flags.machine === undefined;
+  const request = requestOf(words, flags, isLocal, cli);
+  const remoteId = flags.machine === undefined ? {} : { remoteId: await remoteIdOf(flags.machine, server) };
+  await ensureHost(server, flags, cli);
+  const session = await server.client.create({ ...request, ...remoteId });
   if (flags.detach) {
-    cli.stdout.write(flags.json ? `${JSON.stringify(session, undefined, 2)}\n` : `${session.id}\n`);
+    cli.stdout.write(
+      flags.json ? `${JSON.stringify(plainRecord(session), undefined, 2)}\n` : `${session.id}\n`,
+    );
     return 0;
   }
-  using socket = server.connect("run");
-  const end = await attachTerminal({
-    socket,
-    client: server.client,
-    terminal,
-    sessionId: session.id,
-    from: "start",
-    isReadOnly: false,
-    detachKeys,
-    inputEnd: "eof",
+  return await attachTerminal({
+    ...{ cli, server, session, command: "run", detachKeys },
+    ...{ isReadOnly: false, isQuiet: flags.quiet ?? false },
   });
-  return exitNotice(end, session, cli.stderr);
 }
 
 async function remoteIdOf(machine: string, { client }: Server): Promise<string> {
@@ -76,31 +70,18 @@ async function remoteIdOf(machine: string, { client }: Server): Promise<string> 
   throw new ServiceError("remote_not_found", message);
 }
 
-async function create(
-  server: Server,
-  request: CreateSessionBody,
-  { flags: { config }, cli }: { readonly flags: RunFlags; readonly cli: Cli },
-): Promise<SessionRecord> {
+async function ensureHost(server: Server, { config }: RunFlags, cli: Cli): Promise<void> {
   const { controlDir } = server;
-  if (controlDir !== undefined && !(await server.answers())) {
-    const input = await configInput({ controlDir, config }, cli);
-    await cli.ensureHost(parseHostConfig(input));
-  }
-  return await server.client.create(request);
+  if (controlDir === undefined || (await server.answers())) return;
+  await cli.ensureHost(parseHostConfig(await configInput({ controlDir, config }, cli)));
 }
 
 /** Other machines get neither directory nor environment. */
-function requestOf(
-  words: readonly string[],
-  flags: RunFlags,
-  from: { readonly cli: Cli; readonly terminal: Terminal; readonly server: Server },
-): CreateSessionBody {
-  const { cli, terminal, server } = from;
-  const isLocal = server.controlDir !== undefined && flags.machine === undefined;
+function requestOf(words: readonly string[], flags: RunFlags, isLocal: boolean, cli: Cli): CreateSessionBody {
   const cwd = flags.cwd ?? (isLocal ? cli.cwd : undefined);
   return {
     command: [...words],
-    ...terminal.size,
+    ...new Terminal(cli).size,
     ...(flags.name === undefined ? {} : { name: flags.name }),
     ...(cwd === undefined ? {} : { cwd }),
     ...(isLocal ? { env: sessionEnv(cli.env) } : {}),

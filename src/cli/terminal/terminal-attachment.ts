@@ -1,60 +1,85 @@
 // The user's own terminal and a session, coupled: what `run` and `attach` are about.
-import type { Client } from "../../protocol/client/client.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { CONNECT_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { ExitCode, signalExitCode } from "../command.ts";
-import type { OutputStream } from "../process-context.ts";
+import type { Cli } from "../process-context.ts";
+import type { Server } from "../server.ts";
 import { printable } from "../text.ts";
-import type { DetachKeys } from "./detach-keys.ts";
+import { DETACH_FLAGS, type DetachKeys } from "./detach-keys.ts";
 import { LinkNotice } from "./link-notice.ts";
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
 import { onSignals, type StopSignal, signalNumber } from "./signals.ts";
-import type { Terminal } from "./terminal.ts";
+import { Terminal } from "./terminal.ts";
+
+/** Options of the commands that show a session on this terminal. */
+export const ATTACHMENT_FLAGS = {
+  quiet: ["-q, --quiet", "do not say how to detach and how to attach again"],
+  ...DETACH_FLAGS,
+} as const;
 
 export type AttachmentOptions = {
-  readonly socket: SessionSocket;
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly sessionId: string;
-  /** From the first byte, or from the current screen. */
-  readonly from: "start" | "screen";
+  readonly cli: Cli;
+  readonly server: Server;
+  readonly session: Pick<SessionRecord, "id" | "name">;
+  /** `run` begins at the first byte and passes the end of a pipe on; `attach` begins at the current screen, and detaches. */
+  readonly command: "run" | "attach";
   readonly isReadOnly: boolean;
+  readonly isQuiet: boolean;
   readonly detachKeys: DetachKeys;
-  readonly inputEnd: "eof" | "detach";
 };
 
-export type AttachmentEnd =
+type Options = AttachmentOptions & { readonly socket: SessionSocket; readonly terminal: Terminal };
+
+type AttachmentEnd =
   | { readonly kind: "exited"; readonly exitCode: number }
   | { readonly kind: "detached" }
   | { readonly kind: "stopped"; readonly signal: StopSignal };
 
 const LOST = " ttyhq: connection lost, trying again; what you type is not sent ";
+const HINT_MS = 3_000;
 
 /**
- * Resolves when the program ends, the user detaches or a signal comes. Always restores the terminal. Rejects with the
- * server's error.
+ * Shows a session on the user's terminal until its program ends, the user detaches or a signal comes. Always restores
+ * the terminal. Resolves with the exit code: the program's own if it has ended. Rejects with the server's error.
  */
-export async function attachTerminal(options: AttachmentOptions): Promise<AttachmentEnd> {
-  const { terminal, socket } = options;
+export async function attachTerminal(options: AttachmentOptions): Promise<number> {
+  const { cli, server, session, command, isQuiet } = options;
+  const name = printable(session.name);
+  const notice = (text: string): void => void (isQuiet || cli.stderr.write(text));
+  using socket = server.connect(command);
+  const end = await shown({ ...options, socket, terminal: new Terminal(cli) });
+  if (end.kind === "exited") {
+    if (command === "attach") notice(`[${name} ended with ${end.exitCode}]\n`);
+    return end.exitCode;
+  }
+  notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${session.id}]\n`);
+  return end.kind === "detached" ? ExitCode.Ok : signalExitCode(signalNumber(end.signal));
+}
+
+async function shown(options: Options): Promise<AttachmentEnd> {
+  const { terminal, socket, cli } = options;
   const end = Promise.withResolvers<AttachmentEnd>();
   // It may reject while another promise is awaited.
   end.promise.catch(() => undefined);
+  const hint = hintOf(options);
   try {
     using scope = new DisposableStack();
     scope.use(
       onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => end.resolve({ kind: "stopped", signal })),
     );
     await socket.opened(CONNECT_TIMEOUT_MS);
+    if (hint !== undefined && options.command === "run") cli.stderr.write(`[${hint}]\n`);
     scope.use(terminal.raw());
     const screen = scope.use(sessionScreen(options, end));
-    const size = scope.use(new SessionSize({ ...options, isSized: options.from === "start" }));
-    if (options.from === "screen") {
+    const size = scope.use(sessionSize(options));
+    if (options.command === "attach") {
       await size.send();
       await screen.draw();
+      if (hint !== undefined) scope.use(briefly(` ${hint} `, screen, socket));
     } else {
       screen.follow(0);
     }
@@ -66,21 +91,42 @@ export async function attachTerminal(options: AttachmentOptions): Promise<Attach
   }
 }
 
+/** How to leave the session; pipes have no keys. */
+function hintOf({ cli, terminal, session, detachKeys, isReadOnly, isQuiet }: Options): string | undefined {
+  if (isQuiet || !terminal.isInteractive || cli.stderr.isTTY !== true) return undefined;
+  const keys = isReadOnly ? "ctrl-c" : detachKeys.keys.length > 0 && detachKeys.text.replaceAll(",", " ");
+  return keys ? `press ${keys} to detach: ${printable(session.name)} keeps running` : undefined;
+}
+
+/** The screen was just drawn, so that a line before it would be gone. */
+function briefly(text: string, screen: SessionScreen, socket: SessionSocket): Disposable {
+  screen.showStatus(text);
+  const timer = setTimeout(() => {
+    // Otherwise the status says that the connection is lost.
+    if (socket.state.kind === "open") void screen.redraw();
+  }, HINT_MS);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
 type End = PromiseWithResolvers<AttachmentEnd>;
 
-function sessionScreen({ socket, client, terminal, sessionId }: AttachmentOptions, end: End): SessionScreen {
+function sessionScreen({ socket, server, terminal, session }: Options, end: End): SessionScreen {
   return new SessionScreen({
     socket,
-    client,
+    client: server.client,
     terminal,
-    sessionId,
+    sessionId: session.id,
     exited: (exitCode) => end.resolve({ kind: "exited", exitCode }),
     refused: end.reject,
   });
 }
 
+function sessionSize({ socket, terminal, session, command, isReadOnly }: Options): SessionSize {
+  return new SessionSize({ socket, terminal, sessionId: session.id, isSized: command === "run", isReadOnly });
+}
+
 function linkNotice(
-  { socket }: AttachmentOptions,
+  { socket }: Options,
   { screen, size, end }: { readonly screen: SessionScreen; readonly size: SessionSize; readonly end: End },
 ): LinkNotice {
   return new LinkNotice({
@@ -96,30 +142,19 @@ function linkNotice(
 }
 
 function sessionKeys(
-  { terminal, detachKeys, isReadOnly, inputEnd, socket, sessionId }: AttachmentOptions,
+  { terminal, detachKeys, isReadOnly, command, socket, session }: Options,
   { screen, end }: { readonly screen: SessionScreen; readonly end: End },
 ): SessionKeys {
   return new SessionKeys({
     terminal,
     detachKeys,
     isReadOnly,
-    inputEnd,
-    write: (bytes) => socket.write(sessionId, bytes),
+    inputEnd: command === "run" ? "eof" : "detach",
+    write: (bytes) => socket.write(session.id, bytes),
     detach: () => end.resolve({ kind: "detached" }),
     refused: () => {
       // Lost input matters only without a connection; the program may have ended.
       if (socket.state.kind !== "open") screen.showStatus(LOST);
     },
   });
-}
-
-/** Prints how to attach again, and returns the exit code: the program's own if it has ended. */
-export function exitNotice(
-  end: AttachmentEnd,
-  { id, name }: Pick<SessionRecord, "id" | "name">,
-  stderr: OutputStream,
-): number {
-  if (end.kind === "exited") return end.exitCode;
-  stderr.write(`\r\n[${printable(name)} goes on; back to it with: ttyhq attach ${id}]\n`);
-  return end.kind === "detached" ? ExitCode.Ok : signalExitCode(signalNumber(end.signal));
 }

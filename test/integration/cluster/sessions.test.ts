@@ -7,7 +7,7 @@ import { TerminalView } from "../../../packages/testing/src/terminal-view.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import { SessionRecord, type TerminalSize } from "../../../src/protocol/schemas/session.ts";
+import type { SessionRecord, TerminalSize } from "../../../src/protocol/schemas/session.ts";
 import { decodeSnapshot } from "../../unit/protocol/frame/decode-snapshot.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
@@ -15,6 +15,7 @@ import { type Asciicast, parseCast } from "../harness/asciicast.ts";
 import { bestTime } from "../harness/best-time.ts";
 import { ask } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
+import { PrintedSession } from "../harness/printed-session.ts";
 import { knownMachine } from "./known-machine.ts";
 
 const MAX_BODY_BYTES = 1_000_000;
@@ -238,7 +239,7 @@ test.concurrent("a session that was begun on the remote itself is in the list wi
   const appear = async (): Promise<number> => {
     const { exitCode, stdout, stderr } = await cluster.remote("remote-1").exec(command);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    const { id, created } = SessionRecord.parse(JSON.parse(stdout));
+    const { id, created } = PrintedSession.parse(JSON.parse(stdout));
     begun = id;
     const listed = async () => (await client.api.list()).find((record) => record.id === id);
     expect(await eventually(listed, "the session")).toMatchObject({ name: "by hand", source: "remote-1" });

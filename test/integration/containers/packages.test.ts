@@ -3,7 +3,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import { PrintedSession } from "../harness/printed-session.ts";
 import { builtImage, ROOT } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS, docker, output } from "./docker.ts";
 import { SystemdMachine, systemdImage } from "./systemd-machine.ts";
@@ -72,14 +72,14 @@ test("Debian's package runs a service, goes on with its sessions when it is upgr
   await machine.sh(`echo 'bind: 127.0.0.1' >>${CONFIG}`);
   await machine.output("systemctl", "enable", "--now", "ttyhq-session-host", "ttyhq");
   const run = ["/usr/bin/ttyhq", "run", "--detach", "--json", "--config", CONFIG, "--", "cat"];
-  const started = SessionRecord.parse(JSON.parse(await machine.output(...run)));
+  const started = PrintedSession.parse(JSON.parse(await machine.output(...run)));
   const server = await machine.property("ttyhq", "MainPID");
 
   await install();
   await machine.output("/usr/bin/ttyhq", "health", "--wait", "60", "--config", CONFIG);
   expect(await machine.property("ttyhq", "MainPID")).not.toBe(server);
   const list = JSON.parse(await machine.output("/usr/bin/ttyhq", "ls", "--json", "--config", CONFIG));
-  expect(z.array(SessionRecord).parse(list)).toMatchObject([
+  expect(z.array(PrintedSession).parse(list)).toMatchObject([
     { id: started.id, pid: started.pid, status: "running" },
   ]);
 

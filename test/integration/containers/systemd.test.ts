@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import { PrintedSession } from "../harness/printed-session.ts";
 import { ROOT } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS, docker } from "./docker.ts";
 import { SystemdMachine, systemdImage } from "./systemd-machine.ts";
@@ -14,15 +14,15 @@ const RUNNING = "ttyhq.service and ttyhq-session-host.service run, now and after
 
 beforeAll(systemdImage, BUILD_TIMEOUT_MS);
 
-async function sessionsOf(machine: SystemdMachine): Promise<readonly SessionRecord[]> {
+async function sessionsOf(machine: SystemdMachine): Promise<readonly PrintedSession[]> {
   await machine.output("ttyhq", "health", "--wait", "60", "--config", CONFIG);
   return z
-    .array(SessionRecord)
+    .array(PrintedSession)
     .parse(JSON.parse(await machine.output("ttyhq", "ls", "--json", "--config", CONFIG)));
 }
 
 /** A program that goes on for ever; its session. */
-async function startProgram(machine: SystemdMachine): Promise<SessionRecord> {
+async function startProgram(machine: SystemdMachine): Promise<PrintedSession> {
   const words = [
     "ttyhq",
     "run",
@@ -35,11 +35,11 @@ async function startProgram(machine: SystemdMachine): Promise<SessionRecord> {
     "-c",
     "while :; do date; sleep 0.2; done",
   ];
-  return SessionRecord.parse(JSON.parse(await machine.output(...words)));
+  return PrintedSession.parse(JSON.parse(await machine.output(...words)));
 }
 
 /** The program runs, and what it says is still recorded. */
-async function expectAlive(machine: SystemdMachine, { id, pid }: SessionRecord): Promise<void> {
+async function expectAlive(machine: SystemdMachine, { id, pid }: PrintedSession): Promise<void> {
   const [record] = await sessionsOf(machine);
   expect(record).toMatchObject({ id, pid, status: "running" });
   const grown = async (): Promise<true | undefined> =>

@@ -56,6 +56,11 @@ export class Tmux implements AsyncDisposable {
     return await this.#command("capture-pane", "-p", "-J");
   }
 
+  /** The screen with its colours, as escape sequences. */
+  async colours(): Promise<string> {
+    return await this.#command("capture-pane", "-p", "-e", "-J");
+  }
+
   /** What scrolled off as well. */
   async history(): Promise<string> {
     return await this.#command("capture-pane", "-p", "-J", "-S", "-");

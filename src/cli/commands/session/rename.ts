@@ -1,5 +1,5 @@
 import { query } from "../../query.ts";
-import { findSession } from "../../session-reference.ts";
+import { findSession, plainRecord } from "../../session-reference.ts";
 import { printable } from "../../text.ts";
 
 export const addRename = query({
@@ -12,5 +12,6 @@ export const addRename = query({
     await client.rename(id, name);
     return await client.get(id);
   },
+  toJson: plainRecord,
   text: ({ id, name }) => `${id} is ${printable(name)}\n`,
 });
