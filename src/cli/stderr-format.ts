@@ -1,8 +1,7 @@
 // Where the log is to be JSON, everything else that a service says on standard error is, too: one reader takes all lines.
 import { Writable } from "node:stream";
-import { flagOf } from "../config/options/option.ts";
+import { parseArgs } from "node:util";
 import { OPTIONS } from "../config/options/options.ts";
-import { attributeOf } from "../config/sources/flags.ts";
 import { OptionReader } from "../config/sources/reader.ts";
 import { createLogger } from "../log.ts";
 import { configInput } from "./configuration.ts";
@@ -21,23 +20,13 @@ export async function serviceInLogFormat(cli: Cli): Promise<Cli> {
 
 /** Read before validation: configuration errors have this format as well. */
 async function logFormatOf(cli: Cli): Promise<string> {
-  const flags = Object.fromEntries(
-    [OPTIONS.logFormat, OPTIONS.config].flatMap((option) => {
-      const flag = flagOf(option) ?? "";
-      const text = lastOf(cli.argv, flag);
-      return text === undefined ? [] : [[attributeOf(flag), text]];
-    }),
-  );
-  const { config: _, ...others } = flags;
+  const options = { "log-format": { type: "string" }, config: { type: "string" } } as const;
+  const { values } = parseArgs({ args: [...cli.argv], strict: false, options });
+  const flags = { logFormat: values["log-format"] };
   const withoutFile = (): ReturnType<typeof configInput> =>
-    configInput(others, { ...cli, env: { ...cli.env, TTYHQ_CONFIG: undefined } });
-  return new OptionReader(await configInput(flags, cli).catch(withoutFile)).value(OPTIONS.logFormat);
-}
-
-function lastOf(argv: readonly string[], flag: string): string | undefined {
-  const index = argv.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`));
-  const word = argv[index];
-  return word === flag ? argv[index + 1] : word?.slice(flag.length + 1);
+    configInput(flags, { ...cli, env: { ...cli.env, TTYHQ_CONFIG: undefined } });
+  const input = await configInput({ ...flags, config: values.config }, cli).catch(withoutFile);
+  return new OptionReader(input).value(OPTIONS.logFormat);
 }
 
 /** Each write is one message; log lines pass unchanged. */

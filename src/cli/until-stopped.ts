@@ -1,3 +1,4 @@
+import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { onSignals, type StopSignal } from "./terminal/signals.ts";
 
@@ -24,12 +25,11 @@ export async function untilStopped<Service extends AsyncDisposable>(
 }
 
 async function withinGrace(stopping: PromiseLike<void>, graceMs: number): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const message = `not stopped in good order within ${graceMs / 1_000} s: give it longer with --grace`;
-  const timer = setTimeout(() => reject(new ServiceError("shutting_down", message)), graceMs);
   try {
-    await Promise.race([stopping, promise]);
-  } finally {
-    clearTimeout(timer);
+    await withDeadline(Promise.resolve(stopping), graceMs, "the stop");
+  } catch (cause) {
+    if (!isTimeout(cause)) throw cause;
+    const message = `not stopped in good order within ${graceMs / 1_000} s: give it longer with --grace`;
+    throw new ServiceError("shutting_down", message, { cause });
   }
 }

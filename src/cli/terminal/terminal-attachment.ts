@@ -1,4 +1,5 @@
 // The user's own terminal and a session, coupled: what `run` and `attach` are about.
+import type { ConnectionState } from "../../protocol/client/connection.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { CONNECT_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -8,7 +9,7 @@ import type { Cli } from "../process-context.ts";
 import type { Server } from "../server.ts";
 import { printable } from "../text.ts";
 import { DETACH_FLAGS, type DetachKeys } from "./detach-keys.ts";
-import { LinkNotice } from "./link-notice.ts";
+
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
@@ -128,9 +129,8 @@ function sessionSize({ socket, terminal, session, command, isReadOnly }: Options
 function linkNotice(
   { socket }: Options,
   { screen, size, end }: { readonly screen: SessionScreen; readonly size: SessionSize; readonly end: End },
-): LinkNotice {
-  return new LinkNotice({
-    socket,
+): Disposable {
+  return watchLink(socket, {
     lost: () => screen.showStatus(LOST),
     restored: () => {
       size.sendChanged();
@@ -157,4 +157,42 @@ function sessionKeys(
       if (socket.state.kind !== "open") screen.showStatus(LOST);
     },
   });
+}
+
+/** Shorter interruptions are not reported: nothing was lost. */
+const QUIET_MS = 1_000;
+
+type LinkListener = {
+  /** The connection is lost for longer than QUIET_MS. */
+  readonly lost: () => void;
+  readonly restored: () => void;
+  /** For good. */
+  readonly closed: (error: ServiceError | undefined) => void;
+};
+
+/** Decides when the user is told about the connection. */
+export function watchLink(
+  socket: Pick<SessionSocket, "onState" | "state">,
+  { lost, restored, closed }: LinkListener,
+): Disposable {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const changed = (state: ConnectionState): void => {
+    if (state.kind !== "open" && state.kind !== "closed") {
+      if (state.isPlanned !== true) timer ??= setTimeout(lost, QUIET_MS);
+      return;
+    }
+    clearTimeout(timer);
+    timer = undefined;
+    if (state.kind === "open") restored();
+    else closed(state.error);
+  };
+  const listening = socket.onState(changed);
+  // The connection may have been lost before.
+  if (socket.state.kind !== "open") changed(socket.state);
+  return {
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      listening[Symbol.dispose]();
+    },
+  };
 }

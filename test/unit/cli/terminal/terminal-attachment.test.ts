@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LinkNotice } from "../../../../src/cli/terminal/link-notice.ts";
+import { watchLink } from "../../../../src/cli/terminal/terminal-attachment.ts";
 import { Emitter } from "../../../../src/lib/async/emitter.ts";
 import type { ConnectionState } from "../../../../src/protocol/client/connection.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
@@ -10,8 +10,8 @@ function setUp(state: ConnectionState = { kind: "open" }) {
   const states = new Emitter<ConnectionState>();
   const said: string[] = [];
   const lost = Promise.withResolvers<void>();
-  const notice = new LinkNotice({
-    socket: { state, onState: (listener) => states.on(listener) },
+  const socket = { state, onState: (listener: (state: ConnectionState) => void) => states.on(listener) };
+  const notice = watchLink(socket, {
     lost: () => {
       said.push("lost");
       lost.resolve();
