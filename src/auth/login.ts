@@ -32,7 +32,7 @@ type LoginParts = {
   readonly keys: Pick<KeyLogin, "challenge" | "take" | "prove"> | undefined;
   readonly log: Pick<Log, "info" | "warn">;
   /** By result: `ok`, `refused`, `limited` or `failed`. */
-  readonly tally?: Tally<"method" | "result">;
+  readonly logins: Pick<Tally<"method" | "result">, "add">;
 };
 
 const REFUSALS: ReadonlySet<string> = new Set(["invalid_credentials", "unauthorized"]);
@@ -149,11 +149,11 @@ export class Login {
     claimant: Claimant & LoginSource,
     proof: () => Promise<string>,
   ): Promise<IssuedToken> {
-    const { tokens, attempts, log, tally } = this.#parts;
+    const { tokens, attempts, log, logins } = this.#parts;
     const { address, client } = claimant;
     try {
       const user = await attempts.guard(claimant, proof);
-      tally?.add(method, "ok");
+      logins.add(method, "ok");
       log.info({ user, method, address }, "logged in");
       return await tokens.issue(user, method, { address, client });
     } catch (error) {
@@ -162,7 +162,7 @@ export class Login {
       // The password was correct: the login continues.
       if (code === "second_factor_required") throw error;
       const isLimited = code === "rate_limited";
-      tally?.add(method, isLimited ? "limited" : REFUSALS.has(code) ? "refused" : "failed");
+      logins.add(method, isLimited ? "limited" : REFUSALS.has(code) ? "refused" : "failed");
       if (!isLimited) log.warn({ method, address }, "login refused");
       throw error;
     }

@@ -171,7 +171,9 @@ describe("a program", () => {
   });
 
   test("is interrupted, stopped and ended by the keys for it", async () => {
-    await using program = shell("trap 'echo interrupted' INT; echo ready; read line; read line; echo $? end");
+    await using program = shell(
+      "trap 'echo interrupted; read line; echo $? end; exit' INT; echo ready; while :; do read line; done",
+    );
     await program.shows(/ready/);
     program.pty.write(Buffer.from("\x03"));
     await program.shows(/interrupted/);

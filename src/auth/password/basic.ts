@@ -21,7 +21,7 @@ export function byBasic(parts: {
   readonly credentials: Credentials;
   readonly attempts: Pick<LoginAttempts, "guardNow">;
   /** Counts wrong pairs only: a correct one comes with each request. */
-  readonly logins?: Tally<"method" | "result">;
+  readonly logins: Pick<Tally<"method" | "result">, "add">;
   readonly log: Pick<Log, "warn">;
 }): Way {
   const { credentials, attempts, logins, log } = parts;
@@ -34,7 +34,7 @@ export function byBasic(parts: {
     const claimant = { address, user: new TextDecoder().decode(pair.username) };
     return attempts.guardNow(claimant, () => {
       if (matches(pair.username, pair.password)) return { user, method: "basic", rights: ALL };
-      logins?.add("basic", "refused");
+      logins.add("basic", "refused");
       log.warn({ method: "basic", address }, "login refused");
       throw new ServiceError("unauthorized", "wrong user name or password");
     });

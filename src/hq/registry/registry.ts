@@ -1,6 +1,7 @@
 // The remotes of this HQ: one state for each name (remote-state.ts), stored in tables so that it survives a restart.
 
 import { Emitter } from "../../lib/async/emitter.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import { Tally } from "../../lib/data/tally.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -253,12 +254,7 @@ export class Registry implements Disposable {
     const state = this.#states.get(name);
     if (!isRegistered(state) || !isUnchanged(state.remote, remote)) return;
     const entry = since === undefined ? undefined : { downSince: since };
-    const isHeard =
-      state.isStored &&
-      (await this.#commit(this.#change(name, entry)).then(
-        () => true,
-        () => false,
-      ));
+    const isHeard = state.isStored && (await succeeded(this.#commit(this.#change(name, entry))));
     if (!isHeard && isUnchanged(this.byName(name), remote))
       await this.#apply(name, { type: "removed", since });
   }

@@ -6,6 +6,7 @@ import { configuredPassword } from "../../../src/auth/password/password-login.ts
 import { OWN } from "../../../src/auth/roles.ts";
 import { memoryTickets } from "../../../src/auth/tokens/file-records.ts";
 import { LOGIN_LINKS, Tickets } from "../../../src/auth/tokens/tickets.ts";
+import { Tally } from "../../../src/lib/data/tally.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 
 const password = configuredPassword({ username: "admin", password: Secret.fromText("right") });
@@ -30,6 +31,7 @@ function loginWith(check: typeof password | "not required" | undefined) {
     attempts: new LoginAttempts(now),
     users: { mayLogIn: () => true },
     keys: undefined,
+    logins: new Tally<"method" | "result">("method", "result"),
   };
   return { login: new Login(parts), links, logged };
 }

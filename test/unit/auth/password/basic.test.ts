@@ -4,6 +4,7 @@ import type { RequestClaims } from "../../../../src/auth/chain.ts";
 import { LoginAttempts } from "../../../../src/auth/password/attempts.ts";
 import { basicPair, byBasic } from "../../../../src/auth/password/basic.ts";
 import { ALL } from "../../../../src/auth/roles.ts";
+import { Tally } from "../../../../src/lib/data/tally.ts";
 import { Secret } from "../../../../src/lib/secret.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { BARE } from "../request-claims.ts";
@@ -19,6 +20,7 @@ function hq() {
   const way = byBasic({
     credentials: { username: "fleet", password: Secret.fromText(PASSWORD) },
     attempts: new LoginAttempts(() => clock.ms),
+    logins: new Tally<"method" | "result">("method", "result"),
     log: { warn: (fields: object) => void warnings.push(fields) },
   });
   const ask = (authorization: string | undefined, more: Partial<RequestClaims> = {}) =>

@@ -6,6 +6,7 @@ import { LoginAttempts } from "../../../../src/auth/password/attempts.ts";
 import { KeyLogin } from "../../../../src/auth/ssh/key-login.ts";
 import { memoryTickets } from "../../../../src/auth/tokens/file-records.ts";
 import { LOGIN_LINKS, Tickets } from "../../../../src/auth/tokens/tickets.ts";
+import { Tally } from "../../../../src/lib/data/tally.ts";
 import { base64, newKey, wire } from "./key-pair.ts";
 
 const ada = newKey();
@@ -40,6 +41,7 @@ function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
     ...{
       links: new Tickets(LOGIN_LINKS, z.string(), memoryTickets(now)),
       attempts: new LoginAttempts(now),
+      logins: new Tally<"method" | "result">("method", "result"),
     },
     ...{ keys: isOn ? keys : undefined, log: { info: write, warn: write } },
   });
