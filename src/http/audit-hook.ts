@@ -9,7 +9,7 @@ export type AuditedRequest = {
   /** Undefined for requests refused earlier, and for WebSocket handshakes. */
   readonly endpoint: EndpointName | undefined;
   readonly method: string;
-  /** Without the query. */
+  /** Without query and fragment, which may hold secrets. */
   readonly path: string;
   readonly address: string | undefined;
   readonly host: string | undefined;
@@ -44,7 +44,7 @@ export function contextOf(
 ): RequestContext {
   const { host, origin, authorization } = headers;
   const hasProof = authorization !== undefined || QUERY_TOKEN.test(url);
-  const [path = "/"] = url.split("?", 1);
+  const [path = "/"] = url.split(/[?#]/, 1);
   return {
     ...{ method, path, host, origin, hasProof, address },
     ...{ endpoint: undefined, principal: undefined, input: undefined },
