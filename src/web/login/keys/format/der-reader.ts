@@ -1,4 +1,5 @@
-import { malformedKey, truncatedKey } from "../key-refusal.ts";
+import { malformedKey } from "../key-refusal.ts";
+import { ByteCursor } from "./byte-cursor.ts";
 
 /** Of X.690: as many as a private key needs. */
 export const DerTag = {
@@ -17,47 +18,34 @@ const MAX_LENGTH_BYTES = 2;
 
 /** Reads values of DER one after the other. Throws `invalid_request` for what is not there, or not the shortest way to say it. */
 export class DerReader {
-  readonly #bytes: Uint8Array;
-  #at = 0;
+  readonly #cursor: ByteCursor;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+    this.#cursor = new ByteCursor(bytes);
   }
 
   get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length;
+    return this.#cursor.isAtEnd;
   }
 
   /** Whether a value with that tag comes next. */
   has(tag: number): boolean {
-    return this.#bytes[this.#at] === tag;
+    return this.#cursor.next === tag;
   }
 
   /** A view of what the next value holds, which must have that tag. */
   read(tag: number): Uint8Array {
-    if (this.#byte() !== tag) throw malformedKey("it does not have the structure of a private key");
-    const length = this.#length();
-    const start = this.#at;
-    this.#at += length;
-    if (this.#at > this.#bytes.length) throw truncatedKey();
-    return this.#bytes.subarray(start, this.#at);
-  }
-
-  #byte(): number {
-    const byte = this.#bytes[this.#at];
-    if (byte === undefined) throw truncatedKey();
-    this.#at += 1;
-    return byte;
+    if (this.#cursor.number(1) !== tag) throw malformedKey("it does not have the structure of a private key");
+    return this.#cursor.take(this.#length());
   }
 
   #length(): number {
-    const first = this.#byte();
+    const first = this.#cursor.number(1);
     if (first < 0x80) return first;
     const count = first - 0x80;
     if (count === 0 || count > MAX_LENGTH_BYTES)
       throw malformedKey("one of its fields has an invalid length");
-    let length = 0;
-    for (let index = 0; index < count; index += 1) length = length * 256 + this.#byte();
+    const length = this.#cursor.number(count);
     const isShortest = length >= (count === 1 ? 0x80 : 0x100);
     if (!isShortest) throw malformedKey("the length of a field is not in its shortest form");
     return length;

@@ -1,6 +1,7 @@
 // "OPENSSH PRIVATE KEY" files: what OpenSSH's PROTOCOL.key describes.
 
-import { inconsistentKey, keyRefusal, malformedKey, otherKind, truncatedKey } from "../key-refusal.ts";
+import { inconsistentKey, keyRefusal, malformedKey, otherKind } from "../key-refusal.ts";
+import { ByteCursor } from "./byte-cursor.ts";
 import { type KeyParts, PUBLIC_KEY_BYTES, SEED_BYTES } from "./key-parts.ts";
 import { isSame } from "./same-bytes.ts";
 import { sshKeyKind } from "./ssh-key-kind.ts";
@@ -79,37 +80,13 @@ function text(bytes: Uint8Array): string {
 }
 
 /** Reads what SSH writes (RFC 4251, 5). Throws `invalid_request` for what is not there. */
-class WireReader {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length;
-  }
-
-  /** A view of the next `length` bytes. */
-  take(length: number): Uint8Array {
-    const start = this.#at;
-    this.#at += length;
-    if (this.#at > this.#bytes.length) throw truncatedKey();
-    return this.#bytes.subarray(start, this.#at);
-  }
-
+class WireReader extends ByteCursor {
   u32(): number {
-    return this.take(4).reduce((value, byte) => value * 256 + byte, 0);
+    return this.number(4);
   }
 
   /** A view of the next bytes, in front of which their number stands. */
   string(): Uint8Array {
     return this.take(this.u32());
-  }
-
-  /** A view of all that is left. */
-  rest(): Uint8Array {
-    return this.take(this.#bytes.length - this.#at);
   }
 }

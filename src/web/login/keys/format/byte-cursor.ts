@@ -1,0 +1,38 @@
+import { truncatedKey } from "../key-refusal.ts";
+
+/** Reads bytes from front to back. Throws `invalid_request` for more than there are. */
+export class ByteCursor {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  /** The next byte, which stays the next one; undefined at the end. */
+  get next(): number | undefined {
+    return this.#bytes[this.#at];
+  }
+
+  /** A view of the next `length` bytes. */
+  take(length: number): Uint8Array {
+    const start = this.#at;
+    this.#at += length;
+    if (this.#at > this.#bytes.length) throw truncatedKey();
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  /** An unsigned number of so many bytes, the highest first. */
+  number(bytes: number): number {
+    return this.take(bytes).reduce((value, byte) => value * 256 + byte, 0);
+  }
+
+  /** A view of all remaining bytes. */
+  rest(): Uint8Array {
+    return this.take(this.#bytes.length - this.#at);
+  }
+}
