@@ -8,19 +8,12 @@ const PORT = 4020;
 
 const Service = z.object({ spec: z.object({ ports: z.array(z.object({ nodePort: z.int() })) }) });
 const Secret = z.object({ data: z.record(z.string(), z.string()) });
-const Nodes = z.object({
-  items: z.array(
-    z.object({
-      status: z.object({ addresses: z.array(z.object({ type: z.string(), address: z.string() })) }),
-    }),
-  ),
-});
 
 /** By the address of the oldest node: it stays the same whatever becomes of the HQ's pods. */
 export async function plainAccess(kubectl: Kubectl): Promise<Access> {
   const { spec } = await kubectl.get(Service, "service", SERVICE);
-  const nodes = await kubectl.get(Nodes, "nodes", "--sort-by=.metadata.creationTimestamp");
-  const address = nodes.items[0]?.status.addresses.find(({ type }) => type === "InternalIP")?.address;
+  const [oldest] = await kubectl.nodes();
+  const address = oldest?.status.addresses.find(({ type }) => type === "InternalIP")?.address;
   return { url: `http://${address}:${spec.ports[0]?.nodePort}`, credentials: await login(kubectl) };
 }
 

@@ -35,6 +35,13 @@ export const Pod = z.object({
 });
 export type Pod = z.infer<typeof Pod>;
 const Pods = z.object({ items: z.array(Pod) });
+const Address = z.object({ type: z.string(), address: z.string() });
+/** One that joins at this moment has no addresses yet. */
+const Node = z.object({
+  metadata: Metadata,
+  status: z.object({ addresses: z.array(Address).default([]) }),
+});
+const Nodes = z.object({ items: z.array(Node) });
 
 export class Kubectl {
   readonly namespace: string;
@@ -77,6 +84,11 @@ export class Kubectl {
   async allPods(selector: string): Promise<readonly Pod[]> {
     const { items } = await this.get(Pods, "pods", `--selector=${selector}`);
     return items.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  }
+
+  /** Of the cluster, the oldest first. */
+  async nodes(): Promise<readonly z.infer<typeof Node>[]> {
+    return (await this.get(Nodes, "nodes", "--sort-by=.metadata.creationTimestamp")).items;
   }
 
   /** A script of the shell in a container of a pod. */

@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { z } from "zod";
 import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
@@ -31,10 +30,6 @@ export type StartOptions = {
   /** Its pods may be placed on the spare node. Those of others stay away from it: it dies while their tests run. */
   readonly usesSpareNode?: boolean;
 };
-
-const Nodes = z.object({
-  items: z.array(z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) })),
-});
 
 /** Disposing it removes the namespace and everything in it. */
 export class KubernetesCluster implements AsyncDisposable {
@@ -178,9 +173,9 @@ export class KubernetesCluster implements AsyncDisposable {
   }
 
   async #onOldestNode(): Promise<object> {
-    const { items } = await this.kubectl.get(Nodes, "nodes", "--sort-by=.metadata.creationTimestamp");
+    const [oldest] = await this.kubectl.nodes();
     const label = "kubernetes.io/hostname";
-    const nodeSelector = { [label]: items[0]?.metadata.labels[label] };
+    const nodeSelector = { [label]: oldest?.metadata.labels[label] };
     return {
       target: { kind: "Deployment|StatefulSet" },
       patch: JSON.stringify([{ op: "add", path: "/spec/template/spec/nodeSelector", value: nodeSelector }]),

@@ -1,6 +1,5 @@
 // One more node, which a test may drain and let die.
 import { env } from "node:process";
-import { z } from "zod";
 import { IMAGE } from "../containers/built-image.ts";
 import { output } from "../containers/docker.ts";
 import type { Kubectl } from "./kubectl.ts";
@@ -11,8 +10,6 @@ import type { Kubectl } from "./kubectl.ts";
  */
 export const NODE_PROGRAM = env.TTYHQ_TEST_NODE;
 const PROGRAM_TIMEOUT_MS = 180_000;
-
-const Nodes = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
 /** Disposing it removes it. */
 export class SpareNode implements AsyncDisposable {
@@ -46,8 +43,7 @@ export class SpareNode implements AsyncDisposable {
 }
 
 async function namesOf(kubectl: Kubectl): Promise<readonly string[]> {
-  const { items } = await kubectl.get(Nodes, "nodes");
-  return items.map(({ metadata }) => metadata.name);
+  return (await kubectl.nodes()).map(({ metadata }) => metadata.name);
 }
 
 async function act(what: "up" | "fail" | "down"): Promise<void> {
