@@ -183,7 +183,8 @@ export const bySocketCaller: Way<Principal> = async ({ caller }) => {
 };
 
 /**
- * Admits only users who may log in now, with the rights they have now: a proof outlives the options under which it was issued.
+ * Checks the user of each proof against the current options: a token may be older than they are. The proof gets the rights
+ * that its user has now, and is refused if the user may not log in any more.
  * A proof with rights of its own (a share link, a remote's credential) has those. `groupsOf`: for proofs without groups.
  */
 export function admission(

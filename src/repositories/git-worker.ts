@@ -22,7 +22,7 @@ const MAX_LOG_LENGTH = 16_384;
 type Report<Type extends WorkerReport["type"]> = Extract<WorkerReport, { type: Type }>;
 
 export type GitWorkerParts = {
-  /** The system user of the worker; `undefined`: the session host's own, who may notify every user. */
+  /** The system user of the worker. `undefined`: the session host's user, whose worker may notify every user. */
   readonly account: string | undefined;
   /** Starts the process. Rejects with `forbidden` for a user who may not run anything. */
   readonly start: (onReport: (report: WorkerReport) => void) => Promise<WorkerProcess>;

@@ -39,8 +39,8 @@ export type SystemPasswordParts = {
 
 /**
  * Asks PAM for at most SYSTEM_PASSWORDS_AT_ONCE logins at a time, not counting those that wait for a person. With
- * more than MAX_WAITING_SYSTEM_PASSWORDS waiting: ServiceError `rate_limited`. Users who may not
- * log in here are refused without asking PAM, so that nobody can lock their accounts or guess their passwords.
+ * more than MAX_WAITING_SYSTEM_PASSWORDS waiting: ServiceError `rate_limited`. PAM is only asked
+ * about users whom the options admit: other accounts can neither be locked nor guessed through this server.
  */
 export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
   const semaphore = new Semaphore({

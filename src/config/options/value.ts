@@ -171,7 +171,7 @@ export function certificates(bytes: Uint8Array): Uint8Array {
 export function privateKey(bytes: Uint8Array): Secret {
   const text = textOf(bytes);
   if (LOCKED_KEY.test(text)) {
-    throw new RangeError("must hold a private key without a passphrase, since nobody is there to type it");
+    throw new RangeError("must hold a private key without a passphrase: the server cannot ask for one");
   }
   if (!KEY.test(text))
     throw new RangeError("must hold a private key in PEM form, -----BEGIN PRIVATE KEY-----");

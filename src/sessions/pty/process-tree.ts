@@ -161,8 +161,8 @@ async function areEndedBy(
 }
 
 /**
- * Others may have taken their place. `isSlow`: a shell whose handler noted the hangup just before it began to wait for a key
- * goes on waiting; a change of the window's size ends the wait and does no harm.
+ * Other processes may have the same pids by now. `isSlow`: sends SIGWINCH, which is harmless. A shell that handled the hangup
+ * just before it began to wait for a key stays in that wait until a signal interrupts it.
  */
 function areGone(members: readonly ProcessStat[], isSlow: boolean): boolean {
   const left = members.filter(isLiving);
