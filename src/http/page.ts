@@ -1,5 +1,5 @@
 // Security headers: what the page may do, and that other answers are not executed.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { formatOrigin, parseHost } from "../lib/net/origin.ts";
 import type { Client } from "./client-address.ts";
 
@@ -35,12 +35,12 @@ const YEAR_S = 31_536_000;
 export type AvatarSource = "own" | "https";
 
 export function setSecurityHeaders(
-  { url = "/" }: Pick<IncomingMessage, "url">,
+  { path }: { readonly path: string },
   response: Pick<ServerResponse, "setHeader">,
   client: Client,
   avatars: AvatarSource,
 ): void {
-  const isApi = API.test(url.split("?", 1)[0] ?? "");
+  const isApi = API.test(path);
   response.setHeader("content-security-policy", isApi ? API_POLICY : pagePolicy(client, avatars));
   response.setHeader("x-content-type-options", "nosniff");
   response.setHeader("x-frame-options", "DENY");

@@ -7,14 +7,25 @@ import { JsonBytes, type Media } from "./route.ts";
 /** WWW-Authenticate of every 401 (RFC 9110, 11.6.1). */
 const LOGIN_SCHEME = 'Bearer realm="ttyhq"';
 
-export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+/** Sends the body at once; the answer ends after `end`. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  value: unknown,
+  end?: Promise<void>,
+): void {
   const body = value instanceof JsonBytes ? value.bytes : JSON.stringify(value);
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(body),
     "cache-control": "no-store",
   });
-  response.end(body);
+  if (end === undefined) {
+    response.end(body);
+    return;
+  }
+  response.write(body);
+  void end.then(() => response.end());
 }
 
 /** Sends a body at the client's pace. If the body fails, the connection is aborted, so that the client notices. */
@@ -39,14 +50,17 @@ export async function sendMedia(response: ServerResponse, status: number, media:
   await pipeline(Readable.from(media.body, { objectMode: false }), response);
 }
 
-/** All errors have one shape (contract 4.1). */
-export function sendError(response: ServerResponse, error: unknown): void {
+/**
+ * All errors have one shape (contract 4.1). `bodyEnd`: the rest of the request's body was discarded. A connection that
+ * closes earlier is reset, and a client that is still sending loses the answer.
+ */
+export function sendError(response: ServerResponse, error: unknown, bodyEnd?: Promise<void>): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   for (const [name, value] of Object.entries(errorHeaders(error))) response.setHeader(name, value);
-  sendJson(response, statusOf(error), errorBody(error));
+  sendJson(response, statusOf(error), errorBody(error), bodyEnd);
 }
 
 export function statusOf(error: unknown): number {

@@ -3,11 +3,11 @@ import type { IncomingMessage } from "node:http";
 import { collectBytes } from "../lib/data/collect.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
-/**
- * After each piece (up to 64 KiB) of a discarded body: the client must receive the error, but not keep the server
- * busy.
- */
+/** After each piece (up to 64 KiB) of a discarded body. */
 const DISCARD_PAUSE_MS = 20;
+/** Enough for 16 MiB at that pace. */
+const DISCARD_TIMEOUT_MS = 6_000;
+const CLIENT_IDLE_MS = 500;
 
 /** No request needs more levels; deeper nesting would exhaust recursive code. */
 const MAX_DEPTH = 32;
@@ -52,11 +52,21 @@ export function bodyTooLarge(limit: number): ServiceError {
   return new ServiceError("body_too_large", `a body has at most ${limit} bytes here`);
 }
 
-/** Reads the rest of a body slowly; node:http would read it at full speed once the answer is sent. */
-export function discardBody(request: IncomingMessage): void {
-  if (request.complete) return;
+/**
+ * Discards the rest of a refused body, slowly, so that it does not keep the server busy. Resolves when the body has
+ * ended, when its client has been silent for a moment, or after a time limit, which bounds the bytes as well.
+ * `undefined`: nothing is left.
+ */
+export function discardBody(request: IncomingMessage): Promise<void> | undefined {
+  if (request.complete) return undefined;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const idle = setTimeout(resolve, CLIENT_IDLE_MS);
+  const late = setTimeout(resolve, DISCARD_TIMEOUT_MS);
+  request.once("close", resolve);
   request.on("data", () => {
     request.pause();
+    idle.refresh();
     setTimeout(() => request.resume(), DISCARD_PAUSE_MS);
   });
+  return promise.finally(() => [idle, late].forEach(clearTimeout));
 }

@@ -75,31 +75,26 @@ export function createRouter(options: RouterOptions): RequestListener {
   };
   app.use((request, response, next) => {
     const seen = seenOf(request);
-    setSecurityHeaders(request, response, options.clientOf(request), options.avatars ?? "own");
+    setSecurityHeaders(seen, response, options.clientOf(request), options.avatars ?? "own");
     logWhenClosed(seen, response, options);
     refuseAmbiguousOrHuge(request, response);
     checkPolicy(request, seen, options);
-    if (!hasJsonBody(request)) discardBody(request);
+    if (!hasJsonBody(request)) void discardBody(request);
     next();
   });
   for (const [name, route] of Object.entries(options.routes)) mount(app, { name, route, seenOf }, options);
   refuseOtherMethods(app, options.routes);
-  app.use("/api", ({ method, originalUrl }) => {
-    throw new ServiceError("not_found", `there is nothing at ${method} ${originalUrl.split("?")[0]}`);
-  });
-  app.use((request, response, next) => {
-    if (options.page === undefined || !sendPageFile(options.page, request, response)) next();
-  });
-  app.use((request) => {
-    throw new ServiceError("not_found", `there is nothing at ${request.path}`);
+  app.use((request, response) => {
+    if (options.page !== undefined && sendPageFile(options.page, request, response)) return;
+    const { method, path } = seenOf(request);
+    throw new ServiceError("not_found", `there is nothing at ${method} ${path}`);
   });
   app.use(
     (error: unknown, request: express.Request, response: express.Response, _next: express.NextFunction) => {
       const known = knownError(error);
       if (known === undefined)
         options.log.error({ error, method: request.method, path: request.path }, "request failed");
-      discardBody(request);
-      sendError(response, known ?? error);
+      sendError(response, known ?? error, discardBody(request));
     },
   );
   return traced(app);

@@ -1,21 +1,19 @@
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
+import { connect } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { sendError } from "../../../src/http/reply.ts";
 import { discardBody, readJsonBody, refuseDeep } from "../../../src/http/request-body.ts";
-import { ServiceError } from "../../../src/protocol/errors.ts";
 
 const LIMIT = 100;
 
-/** Answers with the JSON of a body, or with the code of the refusal and how many bytes the connection has taken so far. */
+/** Answers with the JSON of a body, or with the error. */
 async function serve() {
   const server = createServer((incoming, response) => {
     readJsonBody(incoming, LIMIT).then(
       (body) => response.end(JSON.stringify({ body })),
-      (error: unknown) => {
-        discardBody(incoming);
-        const code = error instanceof ServiceError ? error.code : `${error}`;
-        response.end(JSON.stringify({ code }));
-      },
+      (error: unknown) => sendError(response, error, discardBody(incoming)),
     );
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -24,6 +22,7 @@ async function serve() {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {
     server,
+    port: address.port,
     post: async (body: string, headers: Record<string, string> = {}) => {
       const outgoing = request({ port: address.port, method: "POST", headers, agent });
       outgoing.on("error", () => {});
@@ -53,10 +52,10 @@ test("a body is JSON, whatever its content type says, and may be missing", async
 test("a body that is no JSON, too large or packed is refused, and the connection goes on", async () => {
   await using own = await serve();
   const long = JSON.stringify("x".repeat(300_000));
-  expect(await own.post("{")).toEqual({ code: "invalid_json" });
+  expect(await own.post("{")).toMatchObject({ code: "invalid_json" });
   for (const headers of [{}, CHUNKED])
-    expect(await own.post(long, headers)).toEqual({ code: "body_too_large" });
-  expect(await own.post("7", { "content-encoding": "gzip" })).toEqual({ code: "invalid_request" });
+    expect(await own.post(long, headers)).toMatchObject({ code: "body_too_large" });
+  expect(await own.post("7", { "content-encoding": "gzip" })).toMatchObject({ code: "invalid_request" });
   expect(await own.post("7")).toEqual({ body: 7 });
 });
 
@@ -68,9 +67,38 @@ test("what a client sends after it was refused is read slowly", async () => {
       own.post("x".repeat(size), headers),
       once(own.server, "connection"),
     ]);
-    expect(answer).toEqual({ code: "body_too_large" });
+    expect(answer).toMatchObject({ code: "body_too_large" });
     expect(socket.bytesRead).toBeLessThan(size / 2);
   }
+});
+
+/** More than the kernel buffers of a connection. */
+const SIZE = 10_000_000;
+
+/** Connects and sends a request with `Connection: close`, and the first `sent` bytes of its body. */
+async function postAndClose(port: number, length: number, sent: number) {
+  const socket = connect({ port }).pause();
+  await once(socket, "connect");
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`);
+  const written = Promise.withResolvers<void>();
+  socket.write("x".repeat(sent), (error) => (error ? written.reject(error) : written.resolve()));
+  return { socket, written: written.promise };
+}
+
+test("a client that reads only after it has sent everything receives the refusal of its last request", async () => {
+  await using own = await serve();
+  const { socket, written } = await postAndClose(own.port, SIZE, SIZE);
+  await written;
+  const text = (await buffer(socket)).toString();
+  expect(text).toMatch(/^HTTP\/1\.1 413 .*"body_too_large"/s);
+});
+
+test("the connection of a refused client closes soon after the client has stopped sending", async () => {
+  await using own = await serve();
+  const { socket } = await postAndClose(own.port, SIZE, 1_000);
+  const answered = performance.now();
+  expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 413 /);
+  expect(performance.now() - answered).toBeLessThan(10_000);
 });
 
 const nested = (depth: number): unknown => JSON.parse(`${"[".repeat(depth)}1${"]".repeat(depth)}`);
