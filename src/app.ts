@@ -4,11 +4,10 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { openAccess } from "./app/access.ts";
 import { openAuditing, openAuditLog } from "./app/auditing.ts";
-import { serverAvatarRoutes } from "./app/avatars.ts";
 import { drain } from "./app/drain.ts";
 import { openGate } from "./app/gate.ts";
 import { healthOf } from "./app/health.ts";
-import { openServerSocket, privateHandlers } from "./app/listeners/listeners.ts";
+import { openServerSocket, privateHandlers, whenReady } from "./app/listeners/listeners.ts";
 import { openServerListeners } from "./app/listeners/server-listeners.ts";
 import { hostProgram, openLocalSessions } from "./app/own-sessions.ts";
 import { Readiness } from "./app/readiness.ts";
@@ -20,6 +19,7 @@ import type { Config, HostConfig } from "./config/config.ts";
 import { Listener } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
 import { authRoutes } from "./http/routes/auth-routes.ts";
+import { serverAvatarRoutes } from "./http/routes/avatar-routes.ts";
 import { loginRoutes } from "./http/routes/login-routes.ts";
 import { repositoryRoutes } from "./http/routes/repository-routes.ts";
 import { serverRoutes } from "./http/routes/server-routes.ts";
@@ -69,11 +69,10 @@ export async function startSessionHost(
     }),
     ...repositoryRoutes(own.repositories),
   };
-  const ready = recovered.promise;
-  const handlers = privateHandlers({ routes, hub, log, user: account.user, ready, asksForUsers: true });
+  const handlers = privateHandlers({ routes, hub, log, user: account.user, asksForUsers: true });
   await mkdir(dirname(controlDir.hostSocket), { recursive: true, mode: 0o700 });
   const temporary = temporarySocketPath(controlDir.hostSocket, process.pid);
-  stack.use(await Listener.open({ path: temporary }, handlers));
+  stack.use(await Listener.open({ path: temporary }, whenReady(recovered.promise.then(() => handlers))));
   if (!(await claimSocket(temporary, controlDir.hostSocket))) {
     throw new ServiceError("host_exists", `another session host serves ${config.controlDir}`);
   }

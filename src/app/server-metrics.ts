@@ -1,5 +1,6 @@
 // All metrics; docs/observability.md describes them.
 import { readFile, statfs } from "node:fs/promises";
+import { join } from "node:path";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
 import type { Registration } from "../hq/joining/registration.ts";
@@ -7,7 +8,6 @@ import type { Listener } from "../http/listener.ts";
 import { RequestMeter } from "../http/request-meter.ts";
 import type { Hub } from "../hub/hub.ts";
 import { singleFlight } from "../lib/async/single-flight.ts";
-import { memoryKills } from "../lib/os/memory-kills.ts";
 import type { MetricValue } from "../metrics/exposition.ts";
 import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { createCaller } from "../protocol/client/caller.ts";
@@ -238,4 +238,33 @@ export function hostMetrics({ meter }: { readonly meter: SessionMeter }, version
   measureBuild(metrics, { version, mode: "session-host" }, HOST);
   measureTerminals(metrics, meter);
   return metrics;
+}
+
+const GROUPS = "sys/fs/cgroup";
+
+/**
+ * Processes killed in the control group of this process and its programs since the group was created, otherwise on
+ * the whole machine. `undefined` without a counter. `root`: the prefix of the kernel's files.
+ */
+export async function memoryKills(root = "/"): Promise<number | undefined> {
+  const own = await textOf(join(root, "proc/self/cgroup"));
+  for (const path of [...placesOf(own ?? ""), "proc/vmstat"]) {
+    const [, count] = /^oom_kill (\d+)$/m.exec((await textOf(join(root, path))) ?? "") ?? [];
+    if (count !== undefined) return Number(count);
+  }
+  return undefined;
+}
+
+/** Possible places of the group's counter: a container sees its own group at the top. */
+function placesOf(own: string): readonly string[] {
+  const [, old] = /^\d+:(?:\w+,)*memory(?:,\w+)*:(\/.*)$/m.exec(own) ?? [];
+  if (old !== undefined) {
+    return [old, "/"].map((group) => join(GROUPS, "memory", group, "memory.oom_control"));
+  }
+  const [, group = "/"] = /^0::(\/.*)$/m.exec(own) ?? [];
+  return [group, "/"].map((each) => join(GROUPS, each, "memory.events"));
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  return await readFile(path, "utf8").catch(() => undefined);
 }

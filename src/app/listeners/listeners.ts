@@ -6,7 +6,6 @@ import type { Config } from "../../config/config.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
 import { type ClientOf, connectionOf } from "../../http/client-address.ts";
 import type { RateLimit } from "../../http/limits/rate-limit.ts";
-import { RequestQueue } from "../../http/limits/request-queue.ts";
 import { Listener } from "../../http/listener.ts";
 import { readPageFiles } from "../../http/page-files.ts";
 import type { RequestMeter } from "../../http/request-meter.ts";
@@ -125,35 +124,35 @@ export async function openMetricsListener(
   return listener;
 }
 
-/**
- * For a private unix socket: callers are `user`, or with `asksForUsers` the user in the request. Requests wait until `ready`.
- */
-export function privateHandlers(parts: {
-  readonly routes: Routes;
-  readonly hub: Hub;
-  readonly log: Log;
-  readonly user: string;
-  readonly ready: Promise<void>;
-  readonly asksForUsers?: boolean;
-  readonly viewOf?: UpgradeOptions["viewOf"];
-  readonly auditHook?: RequestAuditHook;
-  readonly meter?: RequestMeter;
-}): RequestHandlers {
-  const { routes, hub, log, ready, viewOf, auditHook, meter } = parts;
+/** For a private unix socket: callers are `user`, or with `asksForUsers` the user in the request. */
+export function privateHandlers(
+  parts: Pick<PublicListener, "routes" | "hub" | "log"> &
+    Partial<Pick<PublicListener, "viewOf" | "auditHook" | "meter">> & {
+      readonly user: string;
+      readonly asksForUsers?: boolean;
+    },
+): RequestHandlers {
+  const { routes, hub, log, viewOf, auditHook, meter } = parts;
   const callers = parts.asksForUsers === true ? [bySocketCaller] : [];
   const authenticate = chain([...callers, everyoneIs(parts.user, "socket")]);
-  const whenOver = neverOver;
-  const clientOf = connectionOf;
-  const common = { hub, log, auditHook, meter, clientOf, policy: undefined, authenticate, whenOver };
-  const router = createRouter({ ...common, routes, rateLimits: unlimited });
-  const upgrade = createUpgrade({ ...common, viewOf });
+  const caller = { authenticate, whenOver: neverOver, clientOf: connectionOf, policy: undefined };
+  const common = { ...caller, hub, log, auditHook, meter };
   return {
-    onShortage: toldTo(parts.log),
-    request: (request, response) => void ready.then(() => router(request, response)),
+    onShortage: toldTo(log),
+    request: createRouter({ ...common, routes, rateLimits: unlimited }),
+    upgrade: createUpgrade({ ...common, viewOf }),
+  };
+}
+
+/** Requests wait for the handlers. */
+export function whenReady(handlers: Promise<RequestHandlers>): RequestHandlers {
+  return {
+    request: (...both) => void handlers.then(({ request }) => request(...both)),
     upgrade: {
-      handle: (request, socket, head) => void ready.then(() => upgrade.handle(request, socket, head)),
-      close: () => upgrade.close(),
+      handle: (...handshake) => void handlers.then(({ upgrade }) => upgrade.handle(...handshake)),
+      close: () => void handlers.then(({ upgrade }) => upgrade.close()),
     },
+    onShortage: (isShort) => void handlers.then(({ onShortage }) => onShortage?.(isShort)),
   };
 }
 
@@ -171,21 +170,47 @@ export type ServerSocket = AsyncDisposable & {
 export async function openServerSocket(controlDir: ControlDir): Promise<ServerSocket> {
   const temporary = temporarySocketPath(controlDir.serverSocket, process.pid);
   const { promise, resolve } = Promise.withResolvers<RequestHandlers>();
-  const listener = await Listener.open(
-    { path: temporary },
-    {
-      request: (request, response) => void promise.then((handlers) => handlers.request(request, response)),
-      upgrade: {
-        handle: (...handshake) => void promise.then(({ upgrade }) => upgrade.handle(...handshake)),
-        close: () => void promise.then(({ upgrade }) => upgrade.close()),
-      },
-      onShortage: (isShort) => void promise.then(({ onShortage }) => onShortage?.(isShort)),
-    },
-  );
+  const listener = await Listener.open({ path: temporary }, whenReady(promise));
   if (await claimSocket(temporary, controlDir.serverSocket)) {
     return { listener, serve: resolve, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() };
   }
   await listener[Symbol.asyncDispose]();
   const way = "give this one another --control-dir, and HQs that share their remotes --registry-url as well";
   throw new ServiceError("start_failed", `another server runs on ${controlDir.path}: ${way}`);
+}
+
+/** Requests started per turn of the event loop; between turns sockets are served. */
+const REQUESTS_A_TURN = 8;
+
+/**
+ * Keeps a burst of requests from delaying terminals and probes. Addresses alternate, so that a busy one delays others
+ * by one request. Bounded by the listener's connections.
+ */
+export class RequestQueue {
+  readonly #waiting = new Map<string, (() => void)[]>();
+  #turn: NodeJS.Immediate | undefined;
+
+  /** Calls `begin` in a later turn. */
+  add(address: string, begin: () => void): void {
+    const others = this.#waiting.get(address);
+    if (others === undefined) this.#waiting.set(address, [begin]);
+    else others.push(begin);
+    this.#turn ??= setImmediate(() => this.#begin());
+  }
+
+  #begin(): void {
+    for (let count = 0; count < REQUESTS_A_TURN; count += 1) this.#next()?.();
+    this.#turn = this.#waiting.size > 0 ? setImmediate(() => this.#begin()) : undefined;
+  }
+
+  /** The oldest request of the address whose last request was longest ago. */
+  #next(): (() => void) | undefined {
+    for (const [address, requests] of this.#waiting) {
+      const request = requests.shift();
+      this.#waiting.delete(address);
+      if (requests.length > 0) this.#waiting.set(address, requests);
+      return request;
+    }
+    return undefined;
+  }
 }

@@ -9,12 +9,12 @@ import { refuse } from "../../http/limits/refuse.ts";
 import { Listener } from "../../http/listener.ts";
 import { sendError } from "../../http/reply.ts";
 import { traced, tracedUpgrade } from "../../http/traced.ts";
-import type { Upgrade } from "../../http/upgrade.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { currentTrace } from "../../lib/trace.ts";
 import type { Log } from "../../log.ts";
 import type { ClaimRules } from "../../proxy/provider/provider-answer.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.ts";
+import { whenReady } from "./listeners.ts";
 
 export type ProxyListener = AsyncDisposable & {
   /** The client of a request to the server itself. */
@@ -84,13 +84,13 @@ function openListener(
     refused: (reason: string, address: string | undefined) =>
       log.debug({ reason, address }, "client certificate refused"),
   };
-  const upgrade: Upgrade = {
-    handle: tracedUpgrade((...all) => void proxy.then((it) => it.upgrade.handle(...all))),
-    close: () => void proxy.then((it) => it.upgrade.close()),
+  const { request, upgrade } = whenReady(proxy);
+  const handlers = {
+    request: traced(request),
+    upgrade: { ...upgrade, handle: tracedUpgrade(upgrade.handle) },
   };
-  const request = traced((...both) => void proxy.then((it) => it.request(...both)));
   const identity = clients === undefined ? tls : { ...tls, clients };
-  return Listener.open({ ...listen, option: "--proxy-listen" }, { request, upgrade }, identity);
+  return Listener.open({ ...listen, option: "--proxy-listen" }, handlers, identity);
 }
 
 /** Users and groups in options. */

@@ -66,7 +66,7 @@ export async function openServerListeners(
   proxy.leadTo(port);
   stack.use(await openMetricsListener(config, routes, parts));
   const { listener } = stack.use(parts.socket);
-  parts.socket.serve(privateHandlers({ ...parts, user: account.user, ready: Promise.resolve() }));
+  parts.socket.serve(privateHandlers({ ...parts, user: account.user }));
   const own = urlOf(config, "localhost", port);
   const { url = own } = proxy;
   const owned = stack.move();

@@ -1,3 +1,4 @@
+import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Avatar } from "../../auth/accounts/avatar.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { UserId } from "../../protocol/schemas/auth.ts";
@@ -70,4 +71,25 @@ function image(type: string, bytes: Uint8Array, cacheControl: string): Media {
 
 function media(type: string, bytes: Uint8Array, headers: Media["headers"] = {}): Media {
   return { type, length: bytes.length, headers: { vary: "accept", ...headers }, body: bytes };
+}
+
+const KEPT_MS = 3_600_000;
+
+export function serverAvatarRoutes(
+  serverUser: string,
+  platform: string,
+  accounts: Pick<Accounts, "avatar">,
+): Routes {
+  const find: FindAvatar = () => accounts.avatar(serverUser).catch(() => undefined);
+  const findAvatar = platform === "darwin" ? kept(find, () => performance.now()) : async () => undefined;
+  return avatarRoutes({ serverUser, platform, findAvatar });
+}
+
+/** Caches the avatar for an hour. */
+export function kept(find: FindAvatar, now: () => number): FindAvatar {
+  let known: { readonly avatar: ReturnType<FindAvatar>; readonly untilMs: number } | undefined;
+  return () => {
+    if (known === undefined || now() > known.untilMs) known = { avatar: find(), untilMs: now() + KEPT_MS };
+    return known.avatar;
+  };
 }

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { kept } from "../../../../src/app/avatars.ts";
 import { avatarPath, findAvatar, photoBytes } from "../../../../src/auth/accounts/avatar.ts";
+import { kept } from "../../../../src/http/routes/avatar-routes.ts";
 
 /** The first bytes of pictures. */
 const JPEG = Buffer.from("ffd8ffe000104a46494600010100004800480000ffd9", "hex");

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { RequestQueue } from "../../../../src/http/limits/request-queue.ts";
+import { RequestQueue } from "../../../../src/app/listeners/listeners.ts";
 
 test("many requests of one address delay those of another by one", async () => {
   const queue = new RequestQueue();

@@ -2,7 +2,7 @@ import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { memoryKills } from "../../../../src/lib/os/memory-kills.ts";
+import { memoryKills } from "../../../../src/app/server-metrics.ts";
 
 /** What the kernel shows, below a folder; `undefined` where it counts nothing. */
 async function killsOf(files: Readonly<Record<string, string>>): Promise<number | undefined> {
