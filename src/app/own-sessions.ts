@@ -1,4 +1,4 @@
-import { type Config, type HostConfig, hostArguments } from "../config/config.ts";
+import type { Config, HostConfig } from "../config/config.ts";
 import { isOwnVariable } from "../lib/os/own-variables.ts";
 import type { Log } from "../log.ts";
 import type { Send } from "../protocol/client/send.ts";
@@ -128,6 +128,6 @@ export function hostProgram(config: HostConfig, context: ServerContext, controlD
   return {
     ...{ node, main, controlDir: path, socketPath, logPath },
     env: Object.fromEntries(Object.entries(env).filter(([name]) => !isOwnVariable(name))),
-    args: [...hostArguments(config), "--exit-when-idle"],
+    args: [...config.hostFlags, "--exit-when-idle"],
   };
 }

@@ -5,13 +5,12 @@ import { controlDirProblems } from "./control-dir.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
 import { type LoginConfig, readLogin } from "./login.ts";
 import { type AuditShipping, headersIn } from "./options/audit.ts";
-import { flagOf, type Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
-import { type Retention, retentionText } from "./options/span.ts";
+import type { Retention } from "./options/span.ts";
 import { type ProxyServe, readProxyServe, readTls, type TlsConfig } from "./proxy-serve.ts";
 import type { Sources } from "./sources/given.ts";
 import { OptionReader } from "./sources/reader.ts";
-import { type Setting, settingsOf } from "./sources/settings.ts";
+import { flagWords, type Setting, settingsOf } from "./sources/settings.ts";
 
 /** The configuration of a session host. */
 export type HostConfig = {
@@ -29,6 +28,11 @@ export type HostConfig = {
   readonly graceMs: number;
   /** `auto`: text on a terminal, JSON otherwise. */
   readonly log: { readonly level: "info" | "debug"; readonly format: "auto" | "json" | "text" };
+  /**
+   * The flags that give `ttyhq session-host` this configuration. A host that a server starts inherits none of its
+   * variables.
+   */
+  readonly hostFlags: readonly string[];
 };
 
 export type SessionHostConfig = HostConfig & { readonly exitWhenIdle: boolean };
@@ -116,7 +120,7 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
     ...{ listen, auth, role, tls, proxyServe, serverUser: input.user },
     trustedProxies: reader.list(OPTIONS.trustedProxy),
     metricsListen: reader.value(OPTIONS.metricsListen),
-    auditLog: reader.path(OPTIONS.auditLog),
+    auditLog: reader.value(OPTIONS.auditLog),
     auditShipping: readAuditShipping(reader),
     trustedCa: reader.file(OPTIONS.hqCa),
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
@@ -171,7 +175,7 @@ function readListen(reader: OptionReader): Config["listen"] {
 export function parseAuditLog(input: ConfigInput): Pick<Config, "controlDir" | "auditLog"> {
   const reader = new OptionReader(input);
   return finish(
-    { controlDir: readControlDir(reader), auditLog: reader.path(OPTIONS.auditLog) },
+    { controlDir: readControlDir(reader), auditLog: reader.value(OPTIONS.auditLog) },
     reader.problems,
   );
 }
@@ -196,9 +200,11 @@ export function parseHostConfig(input: ConfigInput): SessionHostConfig {
 }
 
 function readHost(reader: OptionReader): HostConfig {
+  const controlDir = readControlDir(reader);
   return {
-    controlDir: readControlDir(reader),
-    hostSocket: reader.path(OPTIONS.hostSocket),
+    controlDir,
+    hostFlags: ["--control-dir", controlDir, ...flagWords(reader, "session-host").words],
+    hostSocket: reader.value(OPTIONS.hostSocket),
     recording: {
       maxBytes: reader.value(OPTIONS.maxRecordingSize),
       withInput: reader.isOn(OPTIONS.recordInput),
@@ -212,31 +218,8 @@ function readHost(reader: OptionReader): HostConfig {
   };
 }
 
-/**
- * The flags that give `ttyhq session-host` the same configuration, as `parseHostConfig` reads it. The host inherits none
- * of the server's variables, so options that are left out have their defaults.
- */
-export function hostArguments(config: HostConfig): readonly string[] {
-  const { controlDir, hostSocket, recording, graceMs, log } = config;
-  const { keep } = recording;
-  const flag = (option: Option, ...values: readonly string[]): readonly string[] => [
-    flagOf(option) ?? "",
-    ...values,
-  ];
-  return [
-    ...flag(OPTIONS.controlDir, controlDir),
-    ...(hostSocket === undefined ? [] : flag(OPTIONS.hostSocket, hostSocket)),
-    ...flag(OPTIONS.maxRecordingSize, String(recording.maxBytes)),
-    ...flag(OPTIONS.grace, `${graceMs}ms`),
-    ...(keep === undefined ? [] : flag(OPTIONS.keepRecordings, retentionText(keep))),
-    ...flag(OPTIONS.logFormat, log.format),
-    ...(recording.withInput ? flag(OPTIONS.recordInput) : []),
-    ...(log.level === "debug" ? flag(OPTIONS.debug) : []),
-  ];
-}
-
 function readControlDir(reader: OptionReader): string {
-  const path = reader.path(OPTIONS.controlDir);
+  const path = reader.value(OPTIONS.controlDir);
   for (const problem of controlDirProblems(path)) reader.refuse(problem);
   return path;
 }

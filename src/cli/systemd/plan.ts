@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Config, type ConfigInput, parseConfig } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import type { Flags } from "../../config/sources/flags.ts";
+import { OptionReader } from "../../config/sources/reader.ts";
 import { flagWords } from "../../config/sources/settings.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { findSystemAccount, type SystemAccount } from "../../lib/os/system-account.ts";
@@ -44,9 +45,10 @@ export async function servicePlan(flags: InstallFlags, context: ProcessContext):
     : await configInput({ ...flags, config: named ?? place.configFile }, from);
   const config = parseConfig(input);
   const configFile = isNew ? place.configFile : (input.file?.path ?? place.configFile);
-  const { words, visible } = flagWords(input, "server");
+  const reader = new OptionReader(input);
+  const { words, visible } = flagWords(reader, "server", ["flag"]);
   refuse(flags, visible, config);
-  const hostWords = flagWords(input, "session-host").words;
+  const hostWords = flagWords(reader, "session-host", ["flag"]).words;
   const file = ["--config", configFile];
   return {
     ...{ place, configFile, config, account, newConfig: isNew ? place.firstConfig : undefined },

@@ -44,15 +44,6 @@ export function retention(text: string): Retention {
   return { maxAgeMs, maxBytes };
 }
 
-/** The inverse of `retention`. */
-export function retentionText({ maxAgeMs, maxBytes }: Retention): string {
-  const parts = [
-    maxAgeMs === undefined ? [] : [`${maxAgeMs}ms`],
-    maxBytes === undefined ? [] : [`${maxBytes}B`],
-  ];
-  return parts.flat().join(",");
-}
-
 /** From lower case text to ms; `undefined` for anything else. */
 export function spanMs(text: string): number | undefined {
   const [, digits, unit = ""] = SPAN.exec(text) ?? [];

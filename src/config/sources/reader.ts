@@ -84,17 +84,13 @@ export class OptionReader {
     return given !== undefined && this.#parse(given, isTrue, false);
   }
 
+  /** Paths are absolute. */
   value<T>(option: ValueOption<T>): T {
+    const { fallback, isPath } = option;
     const given = this.#last(option);
-    return given === undefined ? option.fallback : this.#parse(given, option.parse, option.fallback);
-  }
-
-  /** The absolute path that an option names. */
-  path(option: ValueOption<string>): string;
-  path(option: ValueOption<string | undefined>): string | undefined;
-  path(option: ValueOption<string | undefined>): string | undefined {
-    const path = this.value(option);
-    return path && this.absolute(option, path);
+    const parse = (text: string): T => option.parse(isPath ? this.absolute(option, text) : text);
+    if (given !== undefined) return this.#parse(given, parse, fallback);
+    return isPath && typeof fallback === "string" ? parse(fallback) : fallback;
   }
 
   /** Makes a path absolute, relative to the place where the option was given. */

@@ -1,8 +1,8 @@
 // The configuration as `ttyhq config` prints it, and as the command line of a service.
-import type { Option, Role } from "../options/option.ts";
+import { flagOf, type Option, type Role } from "../options/option.ts";
 import { OPTIONS, optionsFor } from "../options/options.ts";
-import { placeName, type Source, type Sources, sourceName } from "./given.ts";
-import { OptionReader } from "./reader.ts";
+import { placeName, type Source, sourceName } from "./given.ts";
+import type { OptionReader } from "./reader.ts";
 
 /** Where a setting comes from: a source, the option that implies it, or the default. */
 export type SettingSource =
@@ -71,25 +71,25 @@ export function sourceWords(source: SettingSource): string {
 }
 
 /**
- * The flags of a command line as words for another command of that role, with absolute paths. `visible` names the flags
- * that hold a secret themselves, which are left out.
+ * The options of a role that were given in one of these sources as words of a command line, with absolute paths.
+ * `visible` names the flags that hold a secret themselves, which are left out.
  */
 export function flagWords(
-  sources: Sources,
+  reader: OptionReader,
   role: Role,
+  kinds: readonly Source["kind"][] = ["flag", "variable", "file"],
 ): { readonly words: readonly string[]; readonly visible: readonly string[] } {
-  const reader = new OptionReader(sources);
   const words: string[] = [];
   const visible: string[] = [];
   for (const option of optionsFor(role)) {
-    if (option === OPTIONS.config) continue;
+    const flag = flagOf(option);
+    if (option === OPTIONS.config || flag === undefined) continue;
     for (const { texts, source, isFile } of reader.givenFor(option)) {
-      if (source.kind !== "flag") continue;
+      if (!kinds.includes(source.kind)) continue;
       if (option.shape === "secret" && !isFile) visible.push(source.name);
-      else if (option.shape === "switch") words.push(source.name);
-      else
-        for (const text of texts)
-          words.push(source.name, isPath(option) ? reader.absolute(option, text) : text);
+      else if (option.shape !== "switch")
+        for (const text of texts) words.push(flag, isPath(option) ? reader.absolute(option, text) : text);
+      else if (reader.isOn(option)) words.push(flag);
     }
   }
   return { words, visible };

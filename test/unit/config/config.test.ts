@@ -6,6 +6,7 @@ test("the defaults are those of the specification", () => {
   expect(serve("--login-link")).toEqual({
     listen: { host: "0.0.0.0", port: 4020 },
     controlDir: "/home/me/.ttyhq",
+    hostFlags: ["--control-dir", "/home/me/.ttyhq"],
     serverUser: "me",
     auth: {
       mode: "login",

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { optionsPage } from "../../../../scripts/options-page.ts";
-import { hostArguments, parseConfig, parseHostConfig } from "../../../../src/config/config.ts";
+import { parseConfig, parseHostConfig } from "../../../../src/config/config.ts";
 import { ConfigError } from "../../../../src/config/config-error.ts";
 import { envOf, type Option, spellingsOf } from "../../../../src/config/options/option.ts";
 import { OPTIONS, optionsFor } from "../../../../src/config/options/options.ts";
@@ -18,9 +18,8 @@ test("a session host started with the flags that a server makes for it has the s
     "--keep-recordings 5GiB",
     "--host-socket run/host.sock",
   ]) {
-    const { controlDir, hostSocket, recording, graceMs, log } = serve(commandLine);
-    const flags = hostArguments({ controlDir, hostSocket, recording, graceMs, log });
-    expect(parseHostConfig(input(flags.join(" "), {}, "session-host"))).toEqual({
+    const { controlDir, hostSocket, recording, graceMs, log, hostFlags } = serve(commandLine);
+    expect(parseHostConfig(input(hostFlags.join(" "), {}, "session-host"))).toMatchObject({
       controlDir,
       hostSocket,
       recording,
@@ -29,6 +28,18 @@ test("a session host started with the flags that a server makes for it has the s
       exitWhenIdle: false,
     });
   }
+});
+
+test("a session host gets the options that its server has from variables", () => {
+  const env = {
+    TTYHQ_RECORD_INPUT: "yes",
+    TTYHQ_DEBUG: "no",
+    TTYHQ_GRACE: "90s",
+    TTYHQ_HOST_SOCKET: "h.sock",
+  };
+  const host = parseHostConfig(input(serve("", env).hostFlags.join(" "), {}, "session-host"));
+  expect(host).toMatchObject({ graceMs: 90_000, hostSocket: "/work/h.sock", log: { level: "info" } });
+  expect(host.recording.withInput).toBe(true);
 });
 
 test("a session host asks for no login and refuses what is wrong", () => {
