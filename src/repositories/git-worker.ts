@@ -1,11 +1,12 @@
 import type { FollowEntry } from "../git/follow/list.ts";
+import type { Notice } from "../git/follow/notices.ts";
 import type { HookTarget } from "../git/hooks/hook-script.ts";
 import { RetryTimer } from "../git/retry-timer.ts";
-import type { FolderState, ToWorker } from "../git/worker/messages.ts";
+import { HOST, type LogLine, type RepositoryCall, WORKER } from "../git/worker/methods.ts";
+import type { WorkerProcess } from "../lib/os/worker-process.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type FolderPresence, SessionFolders } from "./session-folders.ts";
-import type { RepositoryCall, WorkerProcess, WorkerReport } from "./worker-process.ts";
 
 /** So long after its last message an idle worker is ended. */
 const IDLE_MS = 60_000;
@@ -19,13 +20,15 @@ const LOG_WINDOW_MS = 60_000;
 const MAX_LOG_LINES = 60;
 /** Of the fields as JSON, and of the message. */
 const MAX_LOG_LENGTH = 16_384;
-type Report<Type extends WorkerReport["type"]> = Extract<WorkerReport, { type: Type }>;
+
+/** `identity`: that of its user at the start, see `Runner`. */
+type Running = { readonly process: WorkerProcess; readonly identity: string };
 
 export type GitWorkerParts = {
   /** The system user of the worker. `undefined`: the session host's user, whose worker may notify every user. */
   readonly account: string | undefined;
   /** Starts the process. Rejects with `forbidden` for a user who may not run anything. */
-  readonly start: (onReport: (report: WorkerReport) => void) => Promise<WorkerProcess>;
+  readonly start: () => Promise<Running>;
   /**
    * Rejects with `forbidden` once the user may not run programs. Resolves with the current identity of new processes:
    * groups and limits change, and a worker keeps those of its start.
@@ -33,7 +36,7 @@ export type GitWorkerParts = {
   readonly verify: () => Promise<string>;
   readonly target: HookTarget | undefined;
   readonly store: { get(): readonly FollowEntry[]; set(entries: readonly FollowEntry[]): Promise<void> };
-  readonly onNotice: (notice: Report<"notice">) => void;
+  readonly onNotice: (notice: Notice) => void;
   readonly log: Log;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -43,10 +46,10 @@ export type GitWorkerParts = {
 export class GitWorker implements AsyncDisposable {
   readonly folders: SessionFolders;
   readonly #parts: GitWorkerParts;
-  readonly #log: (report: Report<"log">) => void;
+  readonly #log: (line: LogLine) => void;
   /** The process that runs or is being started. */
-  #process: Promise<WorkerProcess> | undefined;
-  #running: WorkerProcess | undefined;
+  #starting: Promise<Running> | undefined;
+  #running: Running | undefined;
   /** The end of the process before: there is one at a time. */
   #retired: Promise<void> = Promise.resolve();
   #startedMs = -Infinity;
@@ -60,32 +63,37 @@ export class GitWorker implements AsyncDisposable {
   constructor(parts: GitWorkerParts) {
     this.#parts = parts;
     this.#log = limitedLog(parts);
-    const onState = (cwd: string, state: FolderState): void => this.#tell({ type: "folder", cwd, state });
-    this.folders = new SessionFolders({ now: parts.now, onState });
+    this.folders = new SessionFolders({
+      now: parts.now,
+      onState: (cwd, state) => {
+        this.#running?.process.peer.emit(WORKER.folder, { cwd, state });
+        this.#idle?.refresh();
+      },
+    });
   }
 
   get isUnused(): boolean {
-    return this.#process === undefined && this.folders.isEmpty && !this.#follows;
+    return this.#starting === undefined && this.folders.isEmpty && !this.#follows;
   }
 
   /** Whether its process runs or starts. */
   get isRunning(): boolean {
-    return this.#process !== undefined;
+    return this.#starting !== undefined;
   }
 
   /** Ends an idle process that follows nothing. The known git status stays. */
   release(): boolean {
-    if (this.#running === undefined || this.#running.isBusy || this.#follows) return false;
+    if (this.#running === undefined || isBusy(this.#running) || this.#follows) return false;
     this.#retire(this.#running);
     return true;
   }
 
-  /** See `WorkerProcess.call`. */
+  /** The answer as JSON text. Rejects with the worker's errors, and `git_failed` when the process ends meanwhile. */
   async call(call: RepositoryCall, signal: AbortSignal): Promise<string> {
     await this.#renew();
-    const worker = await this.#started();
+    const { process } = await this.#started();
     this.#idle?.refresh();
-    return await worker.call(call, signal);
+    return await process.peer.call(WORKER.call, call, signal);
   }
 
   /** Starts what it follows. */
@@ -103,12 +111,12 @@ export class GitWorker implements AsyncDisposable {
   /** These folders may have changed. */
   check(folders: ReadonlySet<string>): void {
     const cwds = [...folders].filter((cwd) => this.folders.has(cwd));
-    if (cwds.length > 0) this.#running?.send({ type: "check", cwds });
+    if (cwds.length > 0) this.#running?.process.peer.emit(WORKER.check, { cwds });
   }
 
   /** A client lists the sessions. */
   listed(): void {
-    if (this.#running !== undefined) this.#running.send({ type: "check" });
+    if (this.#running !== undefined) this.#running.process.peer.emit(WORKER.check, {});
     else if (this.#parts.now() - this.#startedMs >= TRUST_MS && this.folders.isLive) this.#wake();
   }
 
@@ -116,8 +124,8 @@ export class GitWorker implements AsyncDisposable {
     this.#isClosed = true;
     clearInterval(this.#idle);
     this.#restart[Symbol.dispose]();
-    const worker = await this.#process?.catch(() => undefined);
-    await worker?.end();
+    const worker = await this.#starting?.catch(() => undefined);
+    await worker?.process.end();
   }
 
   get #follows(): boolean {
@@ -128,58 +136,38 @@ export class GitWorker implements AsyncDisposable {
     void this.#started().catch(() => undefined);
   }
 
-  #started(): Promise<WorkerProcess> {
+  #started(): Promise<Running> {
     if (this.#isClosed)
       return Promise.reject(new ServiceError("shutting_down", "the server is shutting down"));
-    this.#process ??= this.#start().catch((error: unknown) => {
-      this.#process = undefined;
+    this.#starting ??= this.#start().catch((error: unknown) => {
+      this.#starting = undefined;
       throw error;
     });
-    return this.#process;
+    return this.#starting;
   }
 
-  async #start(): Promise<WorkerProcess> {
+  async #start(): Promise<Running> {
     const { start, target, store, now } = this.#parts;
     this.#startedMs = now();
     await this.#retired;
-    const worker: WorkerProcess = await start((report) => this.#receive(worker, report));
-    void worker.ended.then((error) => this.#ended(worker, error));
-    worker.send({ type: "begin", target, entries: [...store.get()] });
-    for (const [cwd, state] of this.folders.states) worker.send({ type: "folder", cwd, state });
+    const worker = await start();
+    const { peer, ended } = worker.process;
+    void ended.then((error) => this.#ended(worker, error));
+    this.#serve(worker.process);
+    peer.emit(WORKER.begin, { target, entries: [...store.get()] });
+    for (const [cwd, state] of this.folders.states) peer.emit(WORKER.folder, { cwd, state });
     this.#running = worker;
     this.#idle = setInterval(() => void this.#checkIdle(), IDLE_MS).unref();
     return worker;
   }
 
-  #tell(message: ToWorker): void {
-    this.#running?.send(message);
-    this.#idle?.refresh();
-  }
-
-  #receive(worker: WorkerProcess, report: WorkerReport): void {
-    switch (report.type) {
-      case "status":
-        this.folders.learned(report.cwd, report.status);
-        break;
-      case "notice":
-        // The process is that user's, who must not send notifications to others.
-        this.#parts.onNotice({ ...report, user: this.#parts.account ?? report.user });
-        break;
-      case "store":
-        void this.#store(worker, report);
-        break;
-      case "log":
-        this.#log(report);
-        break;
-    }
-  }
-
-  async #store(worker: WorkerProcess, { number, entries }: Report<"store">): Promise<void> {
-    const error = await this.#parts.store.set(entries).then(
-      () => undefined,
-      (cause: unknown) => String(cause),
-    );
-    worker.send({ type: "stored", number, ...(error === undefined ? {} : { error }) });
+  #serve({ peer }: WorkerProcess): void {
+    const { account, onNotice, store } = this.#parts;
+    peer.serve(HOST.status, ({ cwd, status }) => this.folders.learned(cwd, status));
+    // The process is that user's, who must not send notifications to others.
+    peer.serve(HOST.notice, (notice) => onNotice({ ...notice, user: account ?? notice.user }));
+    peer.serve(HOST.store, async (entries) => void (await store.set(entries)));
+    peer.serve(HOST.log, this.#log);
   }
 
   /** Ends the process if it is idle and neither follows nor watches a repository. */
@@ -190,11 +178,11 @@ export class GitWorker implements AsyncDisposable {
     try {
       await this.#renew();
     } catch (error) {
-      if (error instanceof ServiceError && error.code === "forbidden") worker.kill();
+      if (error instanceof ServiceError && error.code === "forbidden") worker.process.kill();
       return;
     }
     if (this.#running !== worker) return this.#isNeeded ? this.resume() : undefined;
-    if (!worker.isBusy && !this.#follows && !this.folders.isWatched) this.#retire(worker);
+    if (!isBusy(worker) && !this.#follows && !this.folders.isWatched) this.#retire(worker);
   }
 
   /** A process with other groups or limits than its user has by now is replaced. */
@@ -203,16 +191,16 @@ export class GitWorker implements AsyncDisposable {
     if (this.#running === undefined) return;
     const identity = await this.#parts.verify();
     const running = this.#running;
-    if (running !== undefined && identity !== running.identity && !running.isBusy) this.#retire(running);
+    if (running !== undefined && identity !== running.identity && !isBusy(running)) this.#retire(running);
   }
 
-  #retire(worker: WorkerProcess): void {
+  #retire(worker: Running): void {
     this.#gone();
-    this.#retired = worker.end();
+    this.#retired = worker.process.end();
   }
 
   #gone(): void {
-    [this.#process, this.#running] = [undefined, undefined];
+    [this.#starting, this.#running] = [undefined, undefined];
     clearInterval(this.#idle);
   }
 
@@ -220,7 +208,7 @@ export class GitWorker implements AsyncDisposable {
     return this.#follows || this.folders.isLive;
   }
 
-  #ended(worker: WorkerProcess, error: ServiceError): void {
+  #ended(worker: Running, error: ServiceError): void {
     if (this.#running !== worker) return;
     this.#gone();
     if (this.#isClosed) return;
@@ -229,8 +217,13 @@ export class GitWorker implements AsyncDisposable {
   }
 }
 
+/** Whether a call waits for its answer. */
+function isBusy({ process }: Running): boolean {
+  return process.peer.isBusy;
+}
+
 /** At most MAX_LOG_LINES a minute: a user must not fill the host's disk. */
-function limitedLog({ log, now }: Pick<GitWorkerParts, "log" | "now">): (report: Report<"log">) => void {
+function limitedLog({ log, now }: Pick<GitWorkerParts, "log" | "now">): (line: LogLine) => void {
   let sinceMs = -Infinity;
   let lines = 0;
   return ({ level, fields, message }) => {

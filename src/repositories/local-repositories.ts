@@ -2,10 +2,12 @@
 // Notifications, and the sessions that they concern, are kept here.
 import { type Notice, Notices } from "../git/follow/notices.ts";
 import { GIT_CACHE_MS } from "../git/git-limits.ts";
-import { RepositoryEvent } from "../git/worker/messages.ts";
+import { RepositoryEvent } from "../git/worker/methods.ts";
 import { Emitter } from "../lib/async/emitter.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
+import { programFile } from "../lib/os/installation.ts";
 import { isOwnVariable } from "../lib/os/own-variables.ts";
+import { WorkerProcess } from "../lib/os/worker-process.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
@@ -24,7 +26,6 @@ import type {
   RepositoryInput,
 } from "./repositories.ts";
 import type { FolderPresence } from "./session-folders.ts";
-import { WorkerProcess, workerProgram } from "./worker-process.ts";
 
 /** Concurrent git workers. For one more the least recently used idle worker ends, or the request is refused. */
 const MAX_WORKERS = 64;
@@ -148,7 +149,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const { node, main, controlDir, isRoot, log } = this.#parts;
     const worker = new GitWorker({
       account,
-      start: (onReport) => this.#start(account, onReport),
+      start: () => this.#start(account),
       verify: () => this.#verify(account),
       // Hooks of other users cannot reach the sockets of the control directory.
       target: account === undefined || !isRoot ? { node, main, controlDir: controlDir.path } : undefined,
@@ -164,10 +165,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     return worker;
   }
 
-  async #start(
-    account: string | undefined,
-    onReport: Parameters<GitWorkerParts["start"]>[0],
-  ): Promise<WorkerProcess> {
+  async #start(account: string | undefined): ReturnType<GitWorkerParts["start"]> {
     this.#makeRoom();
     const { node, env, cgroups } = this.#parts;
     const runner: Runner =
@@ -179,7 +177,9 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const own = { HOME: home, USER: user, LOGNAME: user, SHELL: shell, ...Object.fromEntries(inherited) };
     const { identity } = runner;
     if (account !== undefined) this.#verified.set(account, Promise.resolve(identity));
-    return new WorkerProcess(runner.asWorker(workerProgram(node, own)), { identity, onReport });
+    const program = { file: node, args: [programFile("git-worker")], env: own };
+    const errors = { name: "git worker", code: "git_failed" } as const;
+    return { process: new WorkerProcess(runner.asWorker(program), errors), identity };
   }
 
   /** For a starting worker, which counts as running. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { FolderState } from "../git/worker/messages.ts";
+import type { FolderState } from "../git/worker/methods.ts";
 import type { GitStatus } from "../protocol/schemas/session.ts";
 
 /** A session that ended longer ago emits no event; clients see the change on the next list. */

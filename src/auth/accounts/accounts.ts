@@ -1,5 +1,5 @@
 // Questions about system users, answered by worker processes.
-import { z } from "zod";
+import type { Method } from "../../lib/async/rpc.ts";
 import { Semaphore } from "../../lib/async/semaphore.ts";
 import { KeyedSingleFlight } from "../../lib/async/single-flight.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
@@ -14,15 +14,15 @@ import {
   MAX_WAITING_ACCOUNT_LOOKUPS,
   SYSTEM_PASSWORD_TIMEOUT_MS,
 } from "../../protocol/limits.ts";
+import { AccountWorker } from "./account-worker.ts";
 import type { Avatar } from "./avatar.ts";
+import { ACCOUNTS, type AccountStatus, type KeyFiles, type KeyOwner, type PamStep } from "./methods.ts";
 import type { OpenPam } from "./pam.ts";
-import { AccountStatus, KeyFiles, PamStep, Avatar as PictureAnswer, type Question } from "./questions.ts";
-import { WorkerProcess } from "./worker-process.ts";
 
 /** PAM has a worker of its own, which starts a process for each login. */
 export class Accounts implements Disposable {
-  readonly #lookups = new WorkerProcess();
-  readonly #pam = new WorkerProcess();
+  readonly #lookups = new AccountWorker();
+  readonly #pam = new AccountWorker();
   readonly #semaphore = new Semaphore({
     permits: ACCOUNT_LOOKUPS_AT_ONCE,
     maxWaiting: MAX_WAITING_ACCOUNT_LOOKUPS,
@@ -45,7 +45,7 @@ export class Accounts implements Disposable {
 
   /** Not cached. ServiceError `internal_error` if the system does not answer. */
   async lookUp(name: string): Promise<AccountStatus> {
-    const status = await this.#asking.ask(name, () => this.#ask({ kind: "account", name }, AccountStatus));
+    const status = await this.#asking.ask(name, () => this.#ask(ACCOUNTS.status, name));
     if (status.refusal === undefined) this.#known.set(name, status);
     else this.#known.delete(name);
     return status;
@@ -60,54 +60,48 @@ export class Accounts implements Disposable {
   async groups(name: string): Promise<readonly string[]> {
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
-    const groups = await this.#askingGroups.ask(name, () =>
-      this.#ask({ kind: "groups", name }, z.array(z.string())),
-    );
+    const groups = await this.#askingGroups.ask(name, () => this.#ask(ACCOUNTS.groups, name));
     this.#groups.set(name, groups);
     return groups;
   }
 
   async hasBlankPassword({ name }: Pick<SystemAccount, "name">): Promise<boolean> {
-    return await this.#ask({ kind: "blank-password", name }, z.boolean());
+    return await this.#ask(ACCOUNTS.hasBlankPassword, name);
   }
 
   /** The caller bounds the number of logins at PAM and disposes of each. */
   readonly openPam: OpenPam = (who) => {
     const login = ++this.#lastLogin;
     const use = this.#pam.use();
-    const ask = <Answer>(question: Question, answer: z.ZodType<Answer>): Promise<Answer> =>
-      this.#pam.ask(question, answer, SYSTEM_PASSWORD_TIMEOUT_MS);
+    const ask = <Input>(method: Method<Input, PamStep>, input: Input): Promise<PamStep> =>
+      this.#pam.call(method, input, SYSTEM_PASSWORD_TIMEOUT_MS);
     let last: PamStep | undefined;
     return {
       next: async (answers) => {
-        const begin: Question = { kind: "pam-begin", login, ...who };
-        const more: Question = { kind: "pam-answers", login, answers: [...answers] };
-        last = await ask(last === undefined ? begin : more, PamStep);
+        last =
+          last === undefined
+            ? await ask(ACCOUNTS.beginLogin, { login, ...who })
+            : await ask(ACCOUNTS.answerLogin, { login, answers: [...answers] });
         return last;
       },
       [Symbol.dispose]: () => {
         use[Symbol.dispose]();
         // If the worker has died, so has the login.
-        if (last?.kind === "question")
-          void ask({ kind: "pam-end", login }, z.unknown()).catch(() => undefined);
+        if (last?.kind === "question") this.#pam.emit(ACCOUNTS.endLogin, login);
       },
     };
   };
 
   /** The authorized_keys files of an account. The worker becomes that user and then exits. */
-  async keyFiles({ home, name, uid, gid }: KeyOwner): Promise<readonly KeyFile[]> {
-    const user = name === undefined ? {} : { user: { name, uid, gid } };
-    const files = await this.#semaphore.take(async () => {
-      using worker = new WorkerProcess();
-      return await worker.ask({ kind: "keys", home, ...user }, KeyFiles, KEY_READ_TIMEOUT_MS);
+  async keyFiles(owner: KeyOwner): Promise<KeyFiles> {
+    return await this.#semaphore.take(async () => {
+      using worker = new AccountWorker();
+      return await worker.call(ACCOUNTS.keyFiles, owner, KEY_READ_TIMEOUT_MS);
     });
-    return files.map(({ content, refusal }) =>
-      content === undefined ? { refusal } : { bytes: new Uint8Array(Buffer.from(content, "base64")) },
-    );
   }
 
   async avatar(user: string): Promise<Avatar | undefined> {
-    const found = await this.#ask({ kind: "picture", user }, PictureAnswer.optional());
+    const found = await this.#ask(ACCOUNTS.avatar, user);
     if (found === undefined) return undefined;
     const { content, ...avatar } = found;
     return { ...avatar, bytes: new Uint8Array(Buffer.from(content, "base64")) };
@@ -118,11 +112,7 @@ export class Accounts implements Disposable {
     this.#pam[Symbol.dispose]();
   }
 
-  #ask<Answer>(question: Question, answer: z.ZodType<Answer>): Promise<Answer> {
-    return this.#semaphore.take(() => this.#lookups.ask(question, answer, ACCOUNT_LOOKUP_TIMEOUT_MS));
+  #ask<Input, Answer>(method: Method<Input, Answer>, input: Input): Promise<Answer> {
+    return this.#semaphore.take(() => this.#lookups.call(method, input, ACCOUNT_LOOKUP_TIMEOUT_MS));
   }
 }
-
-/** Without `name`: the server's own user. */
-export type KeyOwner = Pick<SystemAccount, "home" | "uid" | "gid"> & { readonly name?: string };
-export type KeyFile = { readonly bytes?: Uint8Array; readonly refusal?: string | undefined };

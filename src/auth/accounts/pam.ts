@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { nativeFile } from "../../lib/os/installation.ts";
 import { PAM_STEP_TIMEOUT_MS } from "../../protocol/limits.ts";
-import type { PamStep } from "./questions.ts";
+import type { PamStep } from "./methods.ts";
 
 /** The service's name in /etc/pam.d; without that file PAM uses "other". */
 export const PAM_SERVICE = "ttyhq";

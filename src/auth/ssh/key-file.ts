@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { collectBytes } from "../../lib/data/collect.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUTHORIZED_KEYS_BYTES } from "../../protocol/limits.ts";
-import type { KeyFiles, Question } from "../accounts/questions.ts";
+import type { KeyFiles, KeyOwner } from "../accounts/methods.ts";
 
 /** Below a home: sshd's default `AuthorizedKeysFile`. */
 const FILES = [".ssh/authorized_keys", ".ssh/authorized_keys2"];
@@ -13,13 +13,11 @@ const WRITABLE_BY_OTHERS = 0o022;
 /** Neither waits for the writer of a pipe nor takes over a terminal. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-type KeyQuestion = Question & { readonly kind: "keys" };
-
 /** Nobody but this user and root may write between the file and `home`. */
 export type FileOwner = { readonly uid: number; readonly home: string };
 
-/** A process that runs as root becomes the user for good, so it answers one question. */
-export async function readKeyFiles({ home, user }: KeyQuestion): Promise<KeyFiles> {
+/** A process that runs as root becomes the user for good, so it answers one call. */
+export async function readKeyFiles({ home, user }: KeyOwner): Promise<KeyFiles> {
   if (user !== undefined && process.geteuid?.() === 0) become(user);
   const uid = process.geteuid?.() ?? 0;
   const found: KeyFiles = [];
@@ -36,7 +34,7 @@ export async function readKeyFiles({ home, user }: KeyQuestion): Promise<KeyFile
 }
 
 /** As sshd does before it opens the file, with the user's supplementary groups. */
-function become({ name, uid, gid }: NonNullable<KeyQuestion["user"]>): void {
+function become({ name, uid, gid }: NonNullable<KeyOwner["user"]>): void {
   // NOTE: Node has initgroups since 0.9, its types do not.
   if (!("initgroups" in process) || typeof process.initgroups !== "function")
     throw new Error("no initgroups");

@@ -1,7 +1,8 @@
 import { withDeadline } from "../../lib/async/deadline.ts";
 import type { Log } from "../../log.ts";
 import { KEY_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
-import type { Accounts, KeyOwner } from "../accounts/accounts.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import type { KeyOwner } from "../accounts/methods.ts";
 import type { Users } from "../users.ts";
 import { judgeKey, type Verdict, type Visit } from "./authorized-keys.ts";
 import type { PublicKey } from "./public-key.ts";
@@ -52,9 +53,9 @@ export function userKeys(parts: UserKeysParts) {
 async function judge(user: string, key: PublicKey, visit: Visit, parts: UserKeysParts): Promise<Verdict> {
   const { accounts, log } = parts;
   const owner = await ownerOf(user, parts);
-  for (const { bytes, refusal } of owner === undefined ? [] : await accounts.keyFiles(owner)) {
-    if (bytes === undefined) log.info({ user, reason: refusal }, IGNORED);
-    const verdict = bytes === undefined ? "absent" : judgeKey(bytes, key, visit);
+  for (const { content, refusal } of owner === undefined ? [] : await accounts.keyFiles(owner)) {
+    if (content === undefined) log.info({ user, reason: refusal }, IGNORED);
+    const verdict = content === undefined ? "absent" : judgeKey(Buffer.from(content, "base64"), key, visit);
     if (verdict !== "absent") return verdict;
   }
   return "absent";
@@ -64,10 +65,9 @@ async function ownerOf(
   user: string,
   { accounts, users, ownHome, log }: UserKeysParts,
 ): Promise<KeyOwner | undefined> {
-  if (users.isOwn(user))
-    return { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0, home: ownHome };
+  if (users.isOwn(user)) return { home: ownHome };
   const { account, refusal } = await accounts.lookUp(user);
-  if (refusal === undefined) return account;
+  if (refusal === undefined) return account && { home: account.home, user: account };
   log.info({ user, reason: refusal }, IGNORED);
   return undefined;
 }

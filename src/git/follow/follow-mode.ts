@@ -4,7 +4,7 @@ import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts
 import type { Git } from "../git.ts";
 import { requireOwn } from "../hooks/files.ts";
 import { findRepository, type Repository, requireRepository } from "../repository.ts";
-import type { RepositoryEvent } from "../worker/messages.ts";
+import type { RepositoryEvent } from "../worker/methods.ts";
 import { currentBranch } from "../worktrees/branches.ts";
 import { readWorktrees } from "../worktrees/list.ts";
 import { checkDisable, checkEnable, foresee } from "./check.ts";

@@ -13,7 +13,7 @@ import {
   STATUS_TURN_TIMEOUT_MS,
 } from "../git-limits.ts";
 import type { Repository } from "../repository.ts";
-import type { FolderState } from "../worker/messages.ts";
+import type { FolderState } from "../worker/methods.ts";
 import { FolderStatus, type FolderStatusParts } from "./folder-status.ts";
 import { readTreeStatus, type TreeRead } from "./status.ts";
 import { TreeStatus } from "./tree-status.ts";

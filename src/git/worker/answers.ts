@@ -11,7 +11,7 @@ import { findRepository, type Repository } from "../repository.ts";
 import { statusOf } from "../status/status.ts";
 import { readBranches } from "../worktrees/branches.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
-import type { RepositoryEvent } from "./messages.ts";
+import type { RepositoryEvent } from "./methods.ts";
 
 /** Notifications are kept by the host. */
 export type RepositoryEndpoint = Exclude<keyof typeof gitEndpoints, "listNotifications">;

@@ -1,8 +1,8 @@
 // The host's side of a git worker, with workers that a user has taken over.
 import { expect, test } from "vitest";
 import { MAX_FOLLOWED_REPOSITORIES } from "../../../src/git/git-limits.ts";
+import { WorkerProcess } from "../../../src/lib/os/worker-process.ts";
 import { GitWorker, type GitWorkerParts } from "../../../src/repositories/git-worker.ts";
-import { WorkerProcess, type WorkerReport } from "../../../src/repositories/worker-process.ts";
 
 type Told = Parameters<GitWorkerParts["onNotice"]>[0];
 
@@ -24,9 +24,10 @@ function hostile(script: string) {
   const lookUps: string[] = [];
   const worker = new GitWorker({
     account: "ada",
-    start: async (onReport: (report: WorkerReport) => void) => {
+    start: async () => {
       lookUps.push("start");
-      return new WorkerProcess(command, { identity: "ada", onReport });
+      const process = new WorkerProcess(command, { name: "git worker", code: "git_failed" });
+      return { process, identity: "ada" };
     },
     verify: async () => {
       lookUps.push("verify");
@@ -41,29 +42,31 @@ function hostile(script: string) {
   return { worker, notices, lines, lookUps };
 }
 
-const NOTICE = `{ type: "notice", user: "bob", notification: { type: "main-synced", level: "info", title: "t",
-  message: "m", repoPath: "/r", timestamp: "2026-01-01T00:00:00.000Z" } }`;
+const NOTICE = `{ method: "notice", input: { user: "bob", notification: { type: "main-synced", level: "info",
+  title: "t", message: "m", repoPath: "/r", timestamp: "2026-01-01T00:00:00.000Z" } } }`;
 const call = { name: "listBranches", input: {}, user: "ada" };
 const signal = new AbortController().signal;
-const answering = 'host.on("data", () => say({ type: "answer", number: 1, body: "[]" }));';
+const answering = 'host.on("data", () => say({ id: 1, answer: "[]" }));';
 
 test("a notification is its user's, whoever the worker says it is for", async () => {
   const { worker, notices } = hostile(`say(${NOTICE}); ${answering}`);
   await using _ = worker;
   expect(await worker.call(call, signal)).toBe("[]");
-  expect(notices).toMatchObject([{ type: "notice", user: "ada" }]);
+  expect(notices).toMatchObject([{ user: "ada" }]);
 });
 
 test.each([
   ["no JSON", 'host.write("nonsense\\n");'],
-  ["a message that nobody knows", 'say({ type: "root" });'],
+  ["a message that nobody knows", 'say({ method: "root", input: {} });'],
+  ["a message of no kind", 'say({ type: "root" });'],
+  ["an answer of another type", "say({ id: 1, answer: 1 }); say(0);"],
   [
     "a git status that is longer than any",
-    'say({ type: "status", cwd: "/", status: { gitBranch: "x".repeat(20000) } });',
+    'say({ method: "status", input: { cwd: "/", status: { gitBranch: "x".repeat(20000) } } });',
   ],
   [
     "more repositories than may be followed",
-    `say({ type: "store", number: 1, entries: Array(${MAX_FOLLOWED_REPOSITORIES + 1}).fill({ repoPath: "/r", user: "u", hookFolders: [] }) });`,
+    `say({ method: "store", id: 1, input: Array(${MAX_FOLLOWED_REPOSITORIES + 1}).fill({ repoPath: "/r", user: "u", hookFolders: [] }) });`,
   ],
 ])("a worker that sends %s is ended, and its calls fail", async (_, script) => {
   const { worker } = hostile(`host.on("data", () => { ${script} });`);
@@ -73,7 +76,7 @@ test.each([
 
 test("a worker that starts has its user looked up once, and one that runs has it checked at each call", async () => {
   const { worker, lookUps } = hostile(
-    'let number = 0; host.on("data", () => say({ type: "answer", number: ++number, body: "[]" }));',
+    'let number = 0; host.on("data", () => say({ id: ++number, answer: "[]" }));',
   );
   await using _ = worker;
   await worker.call(call, signal);
@@ -83,7 +86,7 @@ test("a worker that starts has its user looked up once, and one that runs has it
 });
 
 test("a worker does not fill the log", async () => {
-  const line = '{ type: "log", level: "warn", fields: {}, message: "full" }';
+  const line = '{ method: "log", input: { level: "warn", fields: {}, message: "full" } }';
   const { worker, lines } = hostile(`for (let i = 0; i < 5000; i++) say(${line}); ${answering}`);
   await using _ = worker;
   await worker.call(call, signal);
@@ -95,8 +98,8 @@ test("a worker that nobody waits for can be released, and is started again for t
   const { worker, lookUps } = hostile(
     `host.on("data", (data) => {
       for (const line of String(data).trim().split("\\n")) {
-        const { type, number } = JSON.parse(line);
-        if (type === "call") say({ type: "answer", number, body: "[]" });
+        const { method, id } = JSON.parse(line);
+        if (method === "call") say({ id, answer: "[]" });
       }
     });`,
   );

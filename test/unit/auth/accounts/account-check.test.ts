@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { checkAccounts } from "../../../../src/auth/accounts/account-check.ts";
-import type { AccountStatus } from "../../../../src/auth/accounts/questions.ts";
+import type { AccountStatus } from "../../../../src/auth/accounts/methods.ts";
 import { neverOver } from "../../../../src/auth/chain.ts";
 import type { Principal } from "../../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../../src/auth/roles.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { PamStep } from "../../../../src/auth/accounts/methods.ts";
 import type { OpenPam } from "../../../../src/auth/accounts/pam.ts";
-import type { PamStep } from "../../../../src/auth/accounts/questions.ts";
 import type { PasswordAttempt } from "../../../../src/auth/password/password-login.ts";
 import { systemPassword } from "../../../../src/auth/password/system-password.ts";
 import {

@@ -1,0 +1,71 @@
+import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import type { Method } from "../../lib/async/rpc.ts";
+import { programFile } from "../../lib/os/installation.ts";
+import { WorkerProcess } from "../../lib/os/worker-process.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { ACCOUNT_WORKER_IDLE_MS } from "../../protocol/limits.ts";
+
+/**
+ * A process that looks up accounts: started by the first call, stopped after an idle minute, and replaced when it dies
+ * or is late. It gets nothing of the server's environment. The caller bounds the number of calls.
+ */
+export class AccountWorker implements Disposable {
+  #process: WorkerProcess | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #uses = 0;
+
+  /** ServiceError `internal_error` if the worker fails or does not answer in time. */
+  async call<Input, Answer>(method: Method<Input, Answer>, input: Input, timeoutMs: number): Promise<Answer> {
+    using _ = this.use();
+    this.#process ??= this.#start();
+    const { peer } = this.#process;
+    try {
+      const ask = (signal: AbortSignal): Promise<Answer> => peer.call(method, input, signal);
+      return await withDeadline(ask, timeoutMs, `the system's answer (${method.name})`);
+    } catch (error) {
+      if (!isTimeout(error)) throw error;
+      const message = "the system takes too long to answer about its users";
+      const late = new ServiceError("internal_error", message, { cause: error });
+      this.#end(late);
+      throw late;
+    }
+  }
+
+  /** Dropped without a running worker. */
+  emit<Input>(event: Method<Input, undefined>, input: Input): void {
+    this.#process?.peer.emit(event, input);
+  }
+
+  /** The worker is not idle until this is disposed. */
+  use(): Disposable {
+    this.#uses += 1;
+    clearTimeout(this.#idle);
+    return {
+      [Symbol.dispose]: () => {
+        this.#uses -= 1;
+        if (this.#uses > 0) return;
+        this.#idle = setTimeout(() => this.#end(), ACCOUNT_WORKER_IDLE_MS).unref();
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#idle);
+    this.#end(new ServiceError("shutting_down", "the server is shutting down"));
+  }
+
+  #start(): WorkerProcess {
+    const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
+    const program = { file: process.execPath, args: [programFile("account-worker")], env };
+    const worker = new WorkerProcess(program, { name: "account worker", code: "internal_error" });
+    void worker.ended.then(() => {
+      if (this.#process === worker) this.#process = undefined;
+    });
+    return worker;
+  }
+
+  #end(reason?: ServiceError): void {
+    this.#process?.kill(reason);
+    this.#process = undefined;
+  }
+}

@@ -1,0 +1,59 @@
+// The calls between a session host and a git worker. The worker is a user's process: the host trusts no message of it.
+import { z } from "zod";
+import { event, method } from "../../lib/async/rpc.ts";
+import { GitEventReply, GitNotification } from "../../protocol/schemas/follow.ts";
+import { GitStatus } from "../../protocol/schemas/session.ts";
+import { FollowEntry } from "../follow/list.ts";
+import { MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
+
+const HookTarget = z.object({ node: z.string(), main: z.string(), controlDir: z.string() });
+const Setup = z.object({ target: HookTarget.optional(), entries: z.array(FollowEntry) });
+export type Setup = z.infer<typeof Setup>;
+
+/** `user`: the name under which follow mode notes whose repository it is. */
+const RepositoryCall = z.object({
+  ...{ name: z.string(), user: z.string() },
+  input: z.object({ params: z.unknown(), query: z.unknown(), body: z.unknown() }).partial(),
+});
+export type RepositoryCall = z.infer<typeof RepositoryCall>;
+
+/** The sessions in a folder: programs run, all programs have ended, there are no sessions any more. */
+const FolderState = z.enum(["live", "ended", "left"]);
+export type FolderState = z.infer<typeof FolderState>;
+
+export const WORKER = {
+  /** The first message. */
+  begin: event("begin", Setup),
+  /** An endpoint with its input. The answer is JSON as text. */
+  call: method("call", RepositoryCall, z.string()),
+  folder: event("folder", z.object({ cwd: z.string(), state: FolderState })),
+  /** Read the status of these folders; without `cwds` that of all folders where it is older than GIT_CACHE_MS. */
+  check: event("check", z.object({ cwds: z.array(z.string()).optional() })),
+};
+
+/** Session records go to every user who may list them. */
+const MAX_STATUS_LENGTH = 16_384;
+const Status = GitStatus.refine((status) => JSON.stringify(status).length <= MAX_STATUS_LENGTH, "too long");
+
+const LogLine = z.object({
+  level: z.enum(["info", "warn"]),
+  fields: z.record(z.string(), z.unknown()),
+  message: z.string(),
+});
+export type LogLine = z.infer<typeof LogLine>;
+
+export const HOST = {
+  /** The status of a folder is known or has changed; absent outside a repository. */
+  status: event("status", z.object({ cwd: z.string(), status: Status.optional() })),
+  /** A notification of follow mode. */
+  notice: event("notice", z.object({ notification: GitNotification, user: z.string() })),
+  /** Stores all followed repositories. */
+  store: method("store", z.array(FollowEntry).max(MAX_FOLLOWED_REPOSITORIES), z.undefined()),
+  log: event("log", LogLine),
+};
+
+/** The worker's answer to `gitEvent`; the host adds the sessions. */
+export const RepositoryEvent = GitEventReply.shape.notification.pick({
+  ...{ repoPath: true, branch: true, followMode: true },
+});
+export type RepositoryEvent = z.infer<typeof RepositoryEvent>;

@@ -1,0 +1,102 @@
+// Child processes that serve calls over a socket, which they inherit as descriptor 3.
+import { type ChildProcess, spawn } from "node:child_process";
+import { Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
+import { RpcPeer } from "../async/rpc.ts";
+
+const SOCKET_FD = 3;
+/** In UTF-16 units: an answer may hold the escaped output of git. */
+const MAX_MESSAGE_LENGTH = 64 * 1024 * 1024;
+/** Of the standard error, in bytes: it says why the process did not start. */
+const MAX_STDERR_BYTES = 2_000;
+/** More than one git command may take. */
+const END_TIMEOUT_MS = 90_000;
+const END_WAIT_MS = 3_000;
+
+export type WorkerCommand = {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** A running worker. It does not keep this process alive. */
+export class WorkerProcess {
+  readonly peer: RpcPeer;
+  /** Resolves with the reason when it has ended; all calls fail then. */
+  readonly ended: Promise<ServiceError>;
+  readonly #child: ChildProcess;
+  readonly #socket: Socket;
+  #isEnding = false;
+
+  /** `name` and `code`: of its errors. */
+  constructor(command: WorkerCommand, errors: { readonly name: string; readonly code: ErrorCode }) {
+    this.#child = spawn(command.file, command.args, {
+      // A signal to this process's terminal must not end it in the middle of a change.
+      ...{ cwd: "/", env: command.env, detached: true },
+      stdio: ["ignore", "ignore", "pipe", "pipe"],
+    });
+    const socket = this.#child.stdio[SOCKET_FD];
+    if (!(socket instanceof Socket)) throw new ServiceError("launch_failed", `no socket to ${errors.name}`);
+    this.#socket = socket.unref();
+    this.#child.unref();
+    if (this.#child.stderr instanceof Socket) this.#child.stderr.unref();
+    this.peer = new RpcPeer(socket, MAX_MESSAGE_LENGTH);
+    this.ended = endOf(this.#child, errors);
+    void this.ended.then((reason) => this.peer.close(reason));
+    socket.once("close", () => {
+      if (!this.#isEnding) this.kill();
+    });
+  }
+
+  /**
+   * It completes the changes that it has begun, and ends; after END_TIMEOUT_MS it is killed. Resolves at its end, or
+   * after END_WAIT_MS.
+   */
+  async end(): Promise<void> {
+    setTimeout(() => this.kill(), END_TIMEOUT_MS).unref();
+    this.#isEnding = true;
+    this.#socket.end();
+    const stop = new AbortController();
+    await Promise.race([this.ended, pause(END_WAIT_MS, undefined, stop).catch(() => undefined)]);
+    stop.abort();
+  }
+
+  /** Its calls fail with `reason`. */
+  kill(reason?: ServiceError): void {
+    if (reason !== undefined) this.peer.close(reason);
+    this.#child.kill("SIGKILL");
+  }
+}
+
+async function endOf(
+  child: ChildProcess,
+  { name, code }: { readonly name: string; readonly code: ErrorCode },
+): Promise<ServiceError> {
+  const { promise, resolve } = Promise.withResolvers<ServiceError>();
+  let stderr = "";
+  child.stderr?.on("data", (piece: Buffer) => {
+    stderr = (stderr + piece.toString("latin1")).slice(-MAX_STDERR_BYTES);
+  });
+  child.once("error", (cause) => resolve(new ServiceError("launch_failed", `no ${name}`, { cause })));
+  child.once("close", (exitCode, signal) => {
+    const reason = stderr
+      .trim()
+      .split("\n")
+      .findLast((line) => /^(?:ttyhq|\w*Error)\b/.test(line));
+    const why = reason === undefined ? `${signal ?? exitCode}` : `${signal ?? exitCode}: ${reason}`;
+    resolve(new ServiceError(code, `the ${name} ended (${why}): try again`));
+  });
+  return await promise;
+}
+
+/** In the worker: the peer of the process that started it. `ended`: called when that process closes the socket. */
+export function parentPeer(ended: () => void): RpcPeer {
+  const socket = new Socket({ fd: SOCKET_FD, readable: true, writable: true });
+  const peer = new RpcPeer(socket, MAX_MESSAGE_LENGTH);
+  socket.once("close", () => {
+    peer.close(new ServiceError("shutting_down", "the process that started this worker has ended"));
+    ended();
+  });
+  return peer;
+}
