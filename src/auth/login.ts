@@ -24,7 +24,7 @@ type LoginParts = {
   readonly tokens: Pick<AccessTokens, "issue" | "revoke">;
   /** One-time login links; the holder is the user. */
   readonly links: Pick<Tickets<string>, "redeem">;
-  readonly attempts: Pick<LoginAttempts, "guard" | "guardNow">;
+  readonly attempts: Pick<LoginAttempts, "guard">;
   readonly users: Pick<Users, "mayLogIn">;
   /** `undefined`: a correct password is enough. */
   readonly secondFactor?: SecondFactor | undefined;
@@ -88,7 +88,9 @@ export class Login {
     answers,
     address,
   }: LoginAnswers & { readonly address: string | undefined }): Promise<IssuedToken> {
-    const proceed = this.#parts.attempts.guardNow({ address }, () => this.#questions.take(challengeId));
+    const proceed = await this.#parts.attempts.guard({ address }, async () =>
+      this.#questions.take(challengeId),
+    );
     return await proceed(answers);
   }
 

@@ -34,10 +34,10 @@ export class LoginAttempts {
   /** Tries refused without checking the proof. */
   refusals = 0;
   /** By address, and by address and user for proven logins. */
-  readonly #places: FailureCounts;
-  readonly #users: FailureCounts;
+  readonly #places: (key: string) => Failures;
+  readonly #users: (key: string) => Failures;
   /** By address and user, over an hour, unless the login is proven. */
-  readonly #hours: FailureCounts;
+  readonly #hours: (key: string) => Failures;
   /** Address and user of successful logins. */
   readonly #proven: ExpiringMap<string, true>;
   readonly #now: () => number;
@@ -45,16 +45,16 @@ export class LoginAttempts {
   /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
     const minute = { max: FAILED_LOGINS_PER_MINUTE, windowMs: LOGIN_WINDOW_MS, now };
-    this.#places = new FailureCounts(minute, LOGIN_PENALTY_MEMORY_MS);
-    this.#users = new FailureCounts(minute);
-    this.#hours = new FailureCounts({ max: FAILED_LOGINS_PER_HOUR, windowMs: HOUR_MS, now });
+    this.#places = failuresByKey(minute, LOGIN_PENALTY_MEMORY_MS);
+    this.#users = failuresByKey(minute);
+    this.#hours = failuresByKey({ max: FAILED_LOGINS_PER_HOUR, windowMs: HOUR_MS, now });
     this.#proven = new ExpiringMap({ lifetimeMs: PROVEN_LOGIN_MS, maxEntries: MAX_COUNTED_LOGINS, now });
     this.#now = now;
   }
 
   /** Runs a login. Too many failures: ServiceError `rate_limited` with `details.retryAfterSeconds`. */
   async guard<T>(claimant: Claimant, login: () => Promise<T>): Promise<T> {
-    const attempt = this.#begin(claimant);
+    const attempt = this.begin(claimant);
     try {
       const result = await login();
       attempt.succeed();
@@ -65,29 +65,17 @@ export class LoginAttempts {
     }
   }
 
-  /** The same, synchronously. */
-  guardNow<T>(claimant: Claimant, login: () => T): T {
-    const attempt = this.#begin(claimant);
-    try {
-      const result = login();
-      attempt.succeed();
-      return result;
-    } catch (error) {
-      attempt.fail(error);
-      throw error;
-    }
-  }
-
-  #begin({ address, user }: Claimant): Attempt {
+  /** The same for a login that the caller runs. */
+  begin({ address, user }: Claimant): Attempt {
     const place = addressKey(address);
     // Hashed, to bound the size of names.
     const name = user === undefined ? undefined : createHash("sha256").update(user).digest("base64url");
     const pair = name === undefined ? undefined : `${place} ${name}`;
     const isProven = pair !== undefined && this.#proven.get(pair) !== undefined;
-    const byAddress = this.#places.of(place);
-    const byPair = pair === undefined ? [] : [this.#places.of(pair)];
-    const byUser = name === undefined || isProven ? [] : [this.#users.of(name)];
-    const byHour = pair === undefined || isProven ? [] : [this.#hours.of(pair)];
+    const byAddress = this.#places(place);
+    const byPair = pair === undefined ? [] : [this.#places(pair)];
+    const byUser = name === undefined || isProven ? [] : [this.#users(name)];
+    const byHour = pair === undefined || isProven ? [] : [this.#hours(pair)];
     this.#refuseBeyondLimit(isProven ? byPair : [byAddress, ...byUser, ...byHour]);
     const failure = { at: this.#now(), from: place };
     for (const each of [byAddress, ...byPair, ...byHour]) each.add(failure);
@@ -107,8 +95,8 @@ export class LoginAttempts {
     };
   }
 
-  #refuseBeyondLimit(counts: readonly FailureCount[]): void {
-    const waitMs = Math.max(...counts.map((count) => count.waitMs()));
+  #refuseBeyondLimit(all: readonly Failures[]): void {
+    const waitMs = Math.max(...all.map((failures) => failures.waitMs()));
     if (waitMs <= 0) return;
     this.refusals += 1;
     const details = { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) };
@@ -119,70 +107,68 @@ export class LoginAttempts {
 
 type Attempt = { readonly succeed: () => void; readonly fail: (error: unknown) => void };
 type Failure = { readonly at: number; readonly from: string };
-
-/** Failures of one key, oldest first, and how often the limit was reached. */
-type Failures = {
-  readonly recent: readonly Failure[];
-  readonly strikes: number;
-  readonly struckAt: number;
-  readonly closedUntil: number;
-};
-
-type FailureCount = {
-  /** Until the next try is allowed. */
-  waitMs(): number;
-  /** At most `max` from one address. */
-  add(failure: Failure, max?: number): void;
-  takeBack(failure: Failure): void;
-  /** Called for a failed try. The second time that the limit is reached costs a wait, and each later time a longer one. */
-  strike(startedAt: number): void;
-};
-
-const NONE: Failures = { recent: [], strikes: 0, struckAt: Number.NEGATIVE_INFINITY, closedUntil: 0 };
-
 type Limit = { readonly max: number; readonly windowMs: number; readonly now: () => number };
 
-class FailureCounts {
-  readonly #limit: Limit;
-  readonly #failures: ExpiringMap<string, Failures>;
+/** Keys without failures are not stored. */
+function failuresByKey(limit: Limit, lifetimeMs: number = limit.windowMs): (key: string) => Failures {
+  const known = new ExpiringMap<string, Failures>({
+    ...{ lifetimeMs, maxEntries: MAX_COUNTED_LOGINS, now: limit.now },
+  });
+  return (key) => known.get(key) ?? new Failures(limit, (failures) => known.set(key, failures));
+}
 
-  constructor(limit: Limit, lifetimeMs: number = limit.windowMs) {
+/** The failures of one key, oldest first, and how often the limit was reached. */
+class Failures {
+  readonly #limit: Limit;
+  readonly #store: (failures: Failures) => void;
+  #all: readonly Failure[] = [];
+  #strikes = 0;
+  #struckAt = Number.NEGATIVE_INFINITY;
+  #closedUntil = 0;
+
+  /** `store`: called after each change. */
+  constructor(limit: Limit, store: (failures: Failures) => void) {
     this.#limit = limit;
-    this.#failures = new ExpiringMap({ lifetimeMs, maxEntries: MAX_COUNTED_LOGINS, now: limit.now });
+    this.#store = store;
   }
 
-  of(key: string): FailureCount {
+  /** Until the next try is allowed. */
+  waitMs(): number {
     const { max, windowMs, now } = this.#limit;
-    const get = (): Failures => {
-      const failures = this.#failures.get(key) ?? NONE;
-      return { ...failures, recent: failures.recent.filter(({ at }) => at > now() - windowMs) };
-    };
-    const update = (change: Partial<Failures>): void => this.#failures.set(key, { ...get(), ...change });
-    return {
-      waitMs: () => {
-        const { recent, closedUntil } = get();
-        const [first] = recent;
-        const isFull = recent.length >= max && first !== undefined;
-        return Math.max(0, closedUntil - now(), isFull ? first.at + windowMs - now() : 0);
-      },
-      add: (failure, maxFromOne = Number.POSITIVE_INFINITY) => {
-        const { recent } = get();
-        if (recent.filter(({ from }) => from === failure.from).length < maxFromOne)
-          update({ recent: [...recent, failure] });
-      },
-      takeBack: ({ at, from }) => {
-        const { recent } = get();
-        const index = recent.findLastIndex((each) => each.at === at && each.from === from);
-        if (index >= 0) update({ recent: recent.toSpliced(index, 1) });
-      },
-      strike: (startedAt) => {
-        const failures = get();
-        if (failures.recent.length < max || startedAt < failures.struckAt) return;
-        const strikes = failures.strikes + 1;
-        const penaltyMs = Math.min((2 ** (strikes - 1) - 1) * LOGIN_WINDOW_MS, MAX_LOGIN_PENALTY_MS);
-        update({ strikes, struckAt: now(), closedUntil: now() + penaltyMs });
-      },
-    };
+    const [first] = this.#recent;
+    const isFull = this.#recent.length >= max && first !== undefined;
+    return Math.max(0, this.#closedUntil - now(), isFull ? first.at + windowMs - now() : 0);
+  }
+
+  /** At most `maxFromOne` from one address. */
+  add(failure: Failure, maxFromOne = Number.POSITIVE_INFINITY): void {
+    if (this.#recent.filter(({ from }) => from === failure.from).length < maxFromOne)
+      this.#replace([...this.#recent, failure]);
+  }
+
+  takeBack(failure: Failure): void {
+    this.#replace(this.#recent.filter((each) => each !== failure));
+  }
+
+  /** Called for a failed try. The second time that the limit is reached costs a wait, and each later time a longer one. */
+  strike(startedAt: number): void {
+    const { max, now } = this.#limit;
+    if (this.#recent.length < max || startedAt < this.#struckAt) return;
+    const penaltyMs = Math.min((2 ** this.#strikes - 1) * LOGIN_WINDOW_MS, MAX_LOGIN_PENALTY_MS);
+    this.#strikes += 1;
+    this.#struckAt = now();
+    this.#closedUntil = now() + penaltyMs;
+    this.#store(this);
+  }
+
+  get #recent(): readonly Failure[] {
+    const { windowMs, now } = this.#limit;
+    return this.#all.filter(({ at }) => at > now() - windowMs);
+  }
+
+  #replace(all: readonly Failure[]): void {
+    this.#all = all;
+    this.#store(this);
   }
 }
 

@@ -19,7 +19,7 @@ const COLON = 0x3a;
 /** ServiceError `unauthorized` for a wrong pair or a malformed header, `rate_limited` after too many. */
 export function byBasic(parts: {
   readonly credentials: Credentials;
-  readonly attempts: Pick<LoginAttempts, "guardNow">;
+  readonly attempts: Pick<LoginAttempts, "begin">;
   /** Counts wrong pairs only: a correct one comes with each request. */
   readonly logins: Pick<Tally<"method" | "result">, "add">;
   readonly log: Pick<Log, "warn">;
@@ -32,12 +32,16 @@ export function byBasic(parts: {
     if (pair === undefined) return undefined;
     // The name as sent, so that known and unknown users are limited alike.
     const claimant = { address, user: new TextDecoder().decode(pair.username) };
-    return attempts.guardNow(claimant, () => {
-      if (matches(pair.username, pair.password)) return { user, method: "basic", rights: ALL };
-      logins.add("basic", "refused");
-      log.warn({ method: "basic", address }, "login refused");
-      throw new ServiceError("unauthorized", "wrong user name or password");
-    });
+    const attempt = attempts.begin(claimant);
+    if (matches(pair.username, pair.password)) {
+      attempt.succeed();
+      return { user, method: "basic", rights: ALL };
+    }
+    logins.add("basic", "refused");
+    log.warn({ method: "basic", address }, "login refused");
+    const wrong = new ServiceError("unauthorized", "wrong user name or password");
+    attempt.fail(wrong);
+    throw wrong;
   };
 }
 
