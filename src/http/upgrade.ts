@@ -148,7 +148,7 @@ function connect(
   options.log.debug({ client: id, user: principal.user, address }, "client connected");
   const login = options.whenOver(principal, (reason) => {
     // Ignores further messages, however long the client takes to close.
-    void client[Symbol.asyncDispose]();
+    client[Symbol.dispose]();
     webSocket.close(LOGIN_OVER, reason);
     setTimeout(() => webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
   });
@@ -166,7 +166,7 @@ function connect(
   webSocket.on("close", (code) => {
     say({ code, hello: viewer.hello }, "client left");
     login[Symbol.dispose]();
-    void client[Symbol.asyncDispose]();
+    client[Symbol.dispose]();
   });
   return client;
 }

@@ -62,7 +62,7 @@ const LAG_BUCKETS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216,
 /** A client, the events that it may see, and the revision of the last change of sessions that it was sent. */
 type Connected = { readonly client: HubClient; readonly shown: HubView["shown"]; sent: number };
 
-export class Hub implements AsyncDisposable {
+export class Hub implements Disposable {
   readonly traffic = new Traffic();
   /** The lag of each client in bytes, measured at each ping. */
   readonly lags = histogram("viewer_lag_bytes", "How far each client was behind, every 25 s.", {
@@ -140,7 +140,7 @@ export class Hub implements AsyncDisposable {
     peer: Peer,
     who: { readonly user: string; readonly address: string | undefined },
     view: HubView = { sessions: this.#backend, shown: (event) => event },
-  ): HubClient & AsyncDisposable {
+  ): HubClient & Disposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
     const { sessions, shown, historyFrom, isRepositoryHidden, refusals, auditHook } = view;
     const viewer = new Viewer({
@@ -161,12 +161,12 @@ export class Hub implements AsyncDisposable {
     this.#clients.add(connected);
     return {
       ...client,
-      [Symbol.asyncDispose]: async () => {
+      [Symbol.dispose]: () => {
         if (this.#clients.delete(connected)) {
           if (isUplink(client)) this.#closedUplinks += 1;
           this.#left.emit();
         }
-        await viewer[Symbol.asyncDispose]();
+        viewer[Symbol.dispose]();
       },
     };
   }
@@ -206,11 +206,11 @@ export class Hub implements AsyncDisposable {
     });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.dispose](): void {
     this.#isClosed = true;
     clearInterval(this.#keepAlive);
     this.#watching[Symbol.dispose]();
-    await Promise.all(this.clients.map(({ viewer }) => viewer[Symbol.asyncDispose]()));
+    for (const { viewer } of this.clients) viewer[Symbol.dispose]();
     this.#clients.clear();
   }
 

@@ -14,7 +14,7 @@ const ACTIVE_MS = 1_000;
 export function vibeTunnelRoutes(parts: {
   readonly sessionsOf: (principal: Principal | undefined) => SessionBackend;
   /** ServiceError `rate_limited` for too many connections. */
-  readonly connector: (context: Context) => (peer: Peer) => HubClient & AsyncDisposable;
+  readonly connector: (context: Context) => (peer: Peer) => HubClient & Disposable;
   readonly version: string;
   readonly isHq: boolean;
   /** Milliseconds since 1970. */

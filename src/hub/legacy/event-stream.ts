@@ -10,7 +10,7 @@ const ALL_SESSIONS = encodeFrame(FrameType.SUBSCRIBE, "", encodeSubscribe({ flag
 
 /** UTF-8 text; ends when `signal` is aborted or the client is closed. `connect` adds a client to the hub. */
 export async function* eventStream(
-  connect: (peer: Peer) => HubClient & AsyncDisposable,
+  connect: (peer: Peer) => HubClient & Disposable,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const stream = new PassThrough();
@@ -21,7 +21,7 @@ export async function* eventStream(
     void stream.write(text, (error) => {
       if (!(error instanceof Error)) onTaken();
     });
-  await using client = connect({
+  using client = connect({
     send: (frame, onSent) => {
       const text = eventText(frame, lastNumber + 1);
       if (text === undefined) return queueMicrotask(onSent);

@@ -5,6 +5,7 @@ import { type ResizeEvent, resizeEvent } from "../../protocol/frame/event.ts";
 import { decodeJson } from "../../protocol/frame/payload.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
+import type { Feed } from "../feed.ts";
 
 /** Limit for the journal's events; a session with more is shown without its earlier sizes. */
 const MAX_EVENTS_BYTES = 16 * 1024 * 1024;
@@ -18,17 +19,6 @@ export type HistorySize = TerminalSize & { readonly offset: number };
 
 /** A piece of the output, or a resize before the next piece. */
 export type HistoryPiece = Uint8Array | ResizeEvent;
-
-/**
- * The output from byte `from` up to, not including, `to`. `hasSizes`: with the resizes in their places, except the last
- * `sizesAfter` at `to` itself, which follow the stretch.
- */
-export type Stretch = {
-  readonly from: number;
-  readonly to: number;
-  readonly hasSizes: boolean;
-  readonly sizesAfter: number;
-};
 
 /** The sizes from `from` on, in order. */
 export async function historySizes(
@@ -54,16 +44,23 @@ async function journalEvents(body: AsyncIterable<Uint8Array>): Promise<unknown> 
   }
 }
 
-/** Reads a stretch of the output, and on request its resizes. Ends before `to` if the output is not held any more. */
+/**
+ * Reads the output from byte `from` up to the feed's window; `hasSizes`: with the resizes in their places. Ends early if the
+ * output is not held any more.
+ */
 export async function* readHistory(
   backend: SessionBackend,
-  sessionId: string,
-  stretch: Stretch,
+  { sessionId, start: to, sizesAtStart }: Pick<Feed, "sessionId" | "start" | "sizesAtStart">,
+  { from, hasSizes }: { readonly from: number; readonly hasSizes: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPiece, undefined> {
-  const sizes = stretch.hasSizes ? await sizesOf(backend, sessionId, stretch, signal) : [];
-  let offset = stretch.from;
-  for await (const bytes of await output(backend, sessionId, stretch, signal)) {
+  const found = hasSizes ? await historySizes(backend, sessionId, from, signal) : [];
+  const earlier = found.filter((size) => size.offset <= to);
+  const atEnd = earlier.filter((size) => size.offset === to).length;
+  // The last ones are in the window as well.
+  const sizes = earlier.slice(0, earlier.length - Math.min(atEnd, sizesAtStart));
+  let offset = from;
+  for await (const bytes of await output(backend, sessionId, { from, to }, signal)) {
     let rest = bytes;
     for (let size = sizes[0]; size !== undefined && size.offset < offset + rest.length; size = sizes[0]) {
       const before = rest.subarray(0, size.offset - offset);
@@ -75,22 +72,8 @@ export async function* readHistory(
     offset += rest.length;
     if (rest.length > 0) yield rest;
   }
-  if (offset === stretch.to) yield* sizes.map(resizeEvent);
+  if (offset === to) yield* sizes.map(resizeEvent);
   return undefined;
-}
-
-async function sizesOf(
-  backend: SessionBackend,
-  sessionId: string,
-  { from, to, sizesAfter }: Stretch,
-  signal: AbortSignal,
-): Promise<HistorySize[]> {
-  const sizes = await historySizes(backend, sessionId, from, signal);
-  const atEnd = sizes.filter(({ offset }) => offset === to);
-  return [
-    ...sizes.filter(({ offset }) => offset < to),
-    ...atEnd.slice(0, Math.max(0, atEnd.length - sizesAfter)),
-  ];
 }
 
 async function output(

@@ -13,13 +13,15 @@ const LOSS_MARKER = new TextEncoder().encode("\x1b[7m[output before this may be 
 /** A RESYNC payload and its fields. */
 export type Screen = { readonly payload: Uint8Array; readonly resync: Resync };
 
-/** The screen of a recorded session. */
+/** `isLiveOnly`: the client may not see the output so far. */
 export async function readScreen(
-  sessionId: string,
+  feed: Feed,
   backend: SessionBackend,
+  isLiveOnly: boolean,
   signal: AbortSignal,
 ): Promise<Screen> {
-  const { body } = await backend.view(sessionId, { kind: "resync" }, signal);
+  if (!feed.isRecorded) return unrecordedScreen(feed, isLiveOnly);
+  const { body } = await backend.view(feed.sessionId, { kind: "resync" }, signal);
   const payload = await collectBytes(body, MAX_RESYNC_BYTES);
   try {
     return { payload, resync: decodeResync(payload) };
@@ -29,12 +31,8 @@ export async function readScreen(
   }
 }
 
-/**
- * The screen of an unrecorded session is unknown: returns an empty one with a marker if output is missing. `isLiveOnly`: the
- * client may not see the output so far.
- */
-export function unrecordedScreen(feed: Feed, isLiveOnly: boolean): Screen {
-  const { isWhole, start, end, record } = feed;
+/** The screen of an unrecorded session is unknown: returns an empty one with a marker if output is missing. */
+function unrecordedScreen({ isWhole, start, end, record }: Feed, isLiveOnly: boolean): Screen {
   const { cols, rows } = record;
   const bytes = isWhole && !isLiveOnly ? new Uint8Array() : LOSS_MARKER;
   const offset = isLiveOnly ? end : start;

@@ -12,7 +12,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * each screen once. The next snapshot is read only when the previous one was taken.
  */
 export class Snapshots implements Disposable {
-  readonly #read: () => Promise<Uint8Array | undefined>;
+  readonly #read: (signal: AbortSignal) => Promise<Uint8Array | undefined>;
   readonly #onReady: () => void;
   readonly #now: () => number;
   #intervalMs: number;
@@ -24,11 +24,11 @@ export class Snapshots implements Disposable {
   #isReading = false;
   #isWanted = false;
   #hasFailed = false;
-  #isDisposed = false;
+  readonly #disposal = new AbortController();
 
   constructor(options: {
     /** Undefined if there is none before the next change. */
-    read: () => Promise<Uint8Array | undefined>;
+    read: (signal: AbortSignal) => Promise<Uint8Array | undefined>;
     /** Called when a snapshot can be taken, or none is due any more. */
     onReady: () => void;
     /** As in SUBSCRIBE; 0 means the server's default. */
@@ -61,7 +61,7 @@ export class Snapshots implements Disposable {
   changed(): void {
     this.#isWanted = true;
     const isWaiting = this.#isReading || this.#ready !== undefined || this.#timer !== undefined;
-    if (this.#isDisposed || isWaiting) return;
+    if (this.#disposal.signal.aborted || isWaiting) return;
     const wait = this.#nextMs - this.#now();
     if (wait <= 0) void this.#make();
     else this.#timer = setTimeout(() => this.#timed(), Math.min(wait, MAX_TIMER_MS));
@@ -76,7 +76,7 @@ export class Snapshots implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isDisposed = true;
+    this.#disposal.abort();
     clearTimeout(this.#timer);
   }
 
@@ -89,7 +89,7 @@ export class Snapshots implements Disposable {
     this.#isReading = true;
     this.#isWanted = false;
     try {
-      const snapshot = await this.#read();
+      const snapshot = await this.#read(this.#disposal.signal);
       this.#hasFailed = false;
       if (snapshot !== undefined) {
         if (!isSame(snapshot, this.#last)) this.#ready = snapshot;
@@ -102,7 +102,7 @@ export class Snapshots implements Disposable {
       this.#hasFailed = true;
     }
     this.#isReading = false;
-    if (this.#isDisposed) return;
+    if (this.#disposal.signal.aborted) return;
     if (this.#ready === undefined && this.#isWanted) this.changed();
     if (!this.#isReading) this.#onReady();
   }

@@ -1,16 +1,22 @@
 // One client's view of one session: its position in the output, the frames that it gets next, and how far it is behind.
+import { setTimeout as pause } from "node:timers/promises";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { SessionEvent } from "../../protocol/frame/event.ts";
-import { encodeFrame, encodeOutputFrame, FrameType } from "../../protocol/frame/frame.ts";
+import { encodeFrame, FrameType } from "../../protocol/frame/frame.ts";
 import { encodeJson, type Subscribe, type Subscribed, SubscribeFlag } from "../../protocol/frame/payload.ts";
-import { FEED_WINDOW_BYTES, MAX_BEHIND_BYTES, STALLED_AFTER_MS } from "../../protocol/limits.ts";
+import {
+  FEED_WINDOW_BYTES,
+  MAX_BEHIND_BYTES,
+  REREAD_DELAY_MS,
+  STALLED_AFTER_MS,
+} from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed, FeedChange, FeedEntry, FeedReader, SharedOutput } from "../feed.ts";
 import { headerEvent, planReplay } from "../legacy/replay.ts";
-import { StdoutEncoder } from "../legacy/stdout-encoder.ts";
 import type { FrameSource, Outbox } from "../outbox.ts";
-import { CatchUp } from "./catch-up.ts";
-import { screenAt } from "./screen.ts";
+import { readHistory } from "./history.ts";
+import { type OutputEncoder, offsetEncoder, stdoutEncoder } from "./output-encoder.ts";
+import { readScreen, screenAt } from "./screen.ts";
 import { readSnapshot, Snapshots } from "./snapshots.ts";
 
 /** The parts of a connection that its subscriptions use. */
@@ -25,40 +31,40 @@ export type SubscriptionHost = {
   redrawn(): void;
   failed(sessionId: string, error: unknown): void;
   /** The session is gone. */
-  lost(subscription: Subscription, error: ServiceError): void;
+  lost(subscription: Subscription): void;
 };
 
 /** A frame. `next`: after a frame of output, the offset of the byte that the client needs then. */
 type Queued = { readonly frame: Uint8Array; readonly next: number | undefined };
 
-/** `live`: follows the feed's window. `behind`: needs older output. `busy`: waits for the journal or a screen. */
-type Mode = "live" | "behind" | "busy";
+/** The next thing that a client behind the live edge gets. `replay`: the history of a client without offsets. */
+type Step = "replay" | "screen" | "output";
+
+/** The way to the live edge; each step queues frames. `isBusy`: the next step waits for the journal or a screen. */
+type CatchUp = { readonly steps: AsyncGenerator<void>; readonly stop: AbortController; isBusy: boolean };
 
 /**
  * The feed reports changes to the subscription, and the outbox takes one frame at a time from it, in turn with the
  * connection's other subscriptions. At most a handful of frames is queued: the next step begins when the queue is empty.
  */
-export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
+export class Subscription implements FeedReader, FrameSource, Disposable {
   readonly feed: Feed;
   readonly #backend: SessionBackend;
   readonly #host: SubscriptionHost;
   readonly #following: Disposable;
-  readonly #catchUp: CatchUp;
   /** The client may not see output before `to`, nor events up to there in entries of the feed below number `before`. */
   readonly #hidden: { readonly to: number; readonly before: number } | undefined;
   readonly #queue: Queued[] = [];
   #flags = 0;
-  /** Encodes for a client without offsets. */
-  #stdout: StdoutEncoder | undefined;
+  #encoder: OutputEncoder | undefined;
   /** Offset after the output that has been queued. */
   #position = 0;
   /** Offset after the output that the client has received; undefined before any. */
   #taken: number | undefined;
-  #mode: Mode = "busy";
+  /** Undefined while the subscription follows the feed's window. */
+  #catchUp: CatchUp | undefined;
   /** Number of the feed's entry that comes next, now or once the journal is read. */
   #next: number;
-  /** The beginning of the history of a client without offsets is not known yet. */
-  #isReplaying = false;
   /** The client asked for old output, or was just redrawn, and is not redrawn for being far behind. */
   #isResuming = false;
   /** The client was told of the exit, which the feed may report again when another client wants more of the session. */
@@ -66,22 +72,14 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   #snapshots: Snapshots | undefined;
   #isStatusDue = false;
 
-  constructor(options: {
-    feed: Feed;
-    backend: SessionBackend;
-    historyFrom: number | undefined;
-    host: SubscriptionHost;
-  }) {
-    const { feed, historyFrom: to } = options;
+  /** `historyFrom`: the client may not see earlier output. */
+  constructor(feed: Feed, backend: SessionBackend, host: SubscriptionHost, historyFrom: number | undefined) {
     this.feed = feed;
-    this.#backend = options.backend;
-    this.#host = options.host;
-    this.#hidden = to === undefined ? undefined : { to: feed.isRecorded ? to : feed.end, before: feed.after };
+    this.#backend = backend;
+    this.#host = host;
+    const { isRecorded, end, after: before } = feed;
+    this.#hidden = historyFrom === undefined ? undefined : { to: isRecorded ? historyFrom : end, before };
     this.#next = feed.after;
-    this.#catchUp = new CatchUp(feed, options.backend, {
-      settled: () => this.#wake(),
-      failed: (error) => this.#host.failed(feed.sessionId, error),
-    });
     this.#following = feed.follow(this);
   }
 
@@ -111,12 +109,11 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     const hasOffsets = this.#has(SubscribeFlag.Offsets);
     const isFirst = this.#taken === undefined;
     this.#seek(this.#beginning(request, known, isNew), hasOffsets);
+    this.#isResuming = wantsOutput && (request.from !== undefined || this.#isResuming);
+    this.#hasEnded = false;
     if (!wantsOutput) this.#followEvents();
-    else {
-      this.#resume(request.from !== undefined || this.#isResuming);
-      if (isFirst && this.#isMissingOutput(request)) this.#redraw();
-      else this.#isReplaying = isFirst && !hasOffsets;
-    }
+    else if (isFirst && this.#isMissingOutput(request)) this.#fallBehind("screen");
+    else this.#fallBehind(isFirst && !hasOffsets ? "replay" : "output");
     this.#applySnapshots(request);
     this.#isStatusDue = true;
     if (!hasOffsets) return undefined;
@@ -127,15 +124,11 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   }
 
   onChange(change: FeedChange): void {
-    if (change === "lost")
-      this.#host.lost(this, this.feed.loss ?? new ServiceError("internal_error", "lost"));
-    else if (change === "snapshot") this.#snapshots?.changed();
-    else {
-      if (change === "git-status") this.#isStatusDue = true;
-      else if (this.feed.record.status === "exited") this.#snapshots?.finish();
-      else if (!this.feed.hasSnapshots) this.#snapshots?.changed();
-      this.#wake();
-    }
+    if (change === "lost") this.#host.lost(this);
+    else if (change === "git-status") this.#isStatusDue = true;
+    else if (this.feed.record.status === "exited") this.#snapshots?.finish();
+    else if (change === "snapshot" || !this.feed.hasSnapshots) this.#snapshots?.changed();
+    if (change !== "lost") this.#wake();
   }
 
   /** The next frame for the client; undefined if there is none now. The outbox is told when there is one. */
@@ -150,16 +143,16 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
       }
       const snapshot = this.#snapshots?.take();
       if (snapshot !== undefined) return this.#encode(FrameType.SNAPSHOT_VT, snapshot);
-      // The exit follows the last screen.
-      if (this.#snapshots?.isDue && this.#isAtExit) return undefined;
-      if (!this.#step()) return undefined;
+      if (this.#catchUp === undefined && this.#next < this.feed.first) this.#missed();
+      if (this.#catchUp !== undefined) return void this.#advance(this.#catchUp);
+      if (!this.#follow()) return undefined;
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.dispose](): void {
     this.#following[Symbol.dispose]();
     this.#snapshots?.[Symbol.dispose]();
-    await this.#catchUp[Symbol.asyncDispose]();
+    this.#stopCatchUp();
   }
 
   #has(flag: number): boolean {
@@ -167,7 +160,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   }
 
   #wake(): void {
-    if (!this.#catchUp.signal.aborted) this.#host.outbox.ready(this);
+    this.#host.outbox.ready(this);
   }
 
   /** The offset at which the client's output begins or continues. */
@@ -189,75 +182,96 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   #seek(offset: number, hasOffsets: boolean): void {
     this.#queue.length = 0;
     this.#position = offset;
-    this.#stdout = hasOffsets ? undefined : new StdoutEncoder(this.feed.sessionId, this.#host.outbox.magic);
+    const encoder = hasOffsets ? offsetEncoder : stdoutEncoder;
+    this.#encoder = encoder(this.feed.sessionId, this.#host.outbox.magic);
   }
 
-  #leave(): void {
-    this.#mode = "behind";
+  /** Output continues at the position, before the feed's window or in it. */
+  #fallBehind(first: Step): void {
+    this.#stopCatchUp();
     this.#next = Number.POSITIVE_INFINITY;
-    this.#isReplaying = false;
-    this.#catchUp.cancel();
+    const stop = new AbortController();
+    this.#catchUp = { steps: this.#approach(first, stop.signal), stop, isBusy: false };
   }
 
-  /** Output continues at the position. `isResuming`: the client asked for it and gets everything that is still held. */
-  #resume(isResuming: boolean): void {
-    this.#isResuming = isResuming;
-    this.#hasEnded = false;
-    this.#leave();
+  #stopCatchUp(): void {
+    this.#catchUp?.stop.abort();
+    // Need not be awaited: it only releases resources.
+    void this.#catchUp?.steps.return(undefined).catch(() => undefined);
+    this.#catchUp = undefined;
+  }
+
+  #advance(catchUp: CatchUp): void {
+    if (catchUp.isBusy) return;
+    catchUp.isBusy = true;
+    const done = (): void => {
+      catchUp.isBusy = false;
+      if (!catchUp.stop.signal.aborted) this.#wake();
+    };
+    // A catch-up that failed for good is busy until the next SUBSCRIBE.
+    catchUp.steps.next().then(done, () => undefined);
   }
 
   /** Queues only events, beginning with the exit if there was one. */
   #followEvents(): void {
-    this.#resume(false);
-    this.#mode = "live";
+    this.#stopCatchUp();
     const { last, after } = this.feed;
     this.#next = last?.kind === "event" && last.event.kind === "exit" ? after - 1 : after;
   }
 
-  /** Queues the next frames; false if there is nothing now. */
-  #step(): boolean {
-    if (this.#mode === "busy") return false;
-    if (this.#mode === "behind") this.#approach();
-    else if (this.#next < this.feed.first) this.#fallBehind();
-    else return this.#follow();
-    return true;
-  }
-
-  /** The next step would queue the exit. */
-  get #isAtExit(): boolean {
-    if (this.#mode !== "live" || this.#next < this.feed.first) return false;
-    const entry = this.feed.entry(this.#next);
-    return entry?.kind === "event" && entry.event.kind === "exit";
-  }
-
-  /** Enters the window, or reads the journal before it, or the screen. */
-  #approach(): void {
-    const position = this.#position;
-    if (this.#isReplaying) this.#replay();
-    else if (this.#hidden !== undefined && position < this.#hidden.to) this.#redraw();
-    else if (!this.#catchUp.isReading && position >= this.feed.start) {
-      this.#next = this.feed.find(position);
-      this.#mode = "live";
-      this.#catchUp.caughtUp();
-    } else if (this.#isTooFar(position) || !this.feed.isRecorded) this.#redraw();
-    else this.#read();
-  }
-
-  /** The client gets the screen instead of the output that it has missed. */
-  #isTooFar(position: number): boolean {
-    const lag = this.feed.end - position;
-    const isStalled = lag > FEED_WINDOW_BYTES && this.#host.outbox.pauseMs > STALLED_AFTER_MS;
-    return !this.#isResuming && (isStalled || lag > MAX_BEHIND_BYTES);
-  }
-
-  #fallBehind(): void {
-    if (this.#has(SubscribeFlag.Stdout)) this.#leave();
+  /** The window has moved past the next entry. */
+  #missed(): void {
+    if (this.#has(SubscribeFlag.Stdout)) this.#fallBehind("output");
     else this.#next = this.feed.first;
   }
 
+  /** Enters the window, or queues the journal before it, or the screen. Reads are repeated unless the session is gone. */
+  async *#approach(first: Step, signal: AbortSignal): AsyncGenerator<void> {
+    let hasFailed = false;
+    for (let step = first; step !== "output" || !this.#enter(); ) {
+      try {
+        if (step === "replay") step = await this.#replay(signal);
+        else if (step === "screen" || this.#isScreenDue) {
+          await this.#redraw(signal);
+          step = "output";
+        } else yield* this.#read(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!hasFailed) this.#host.failed(this.feed.sessionId, error);
+        hasFailed = true;
+        if (error instanceof ServiceError && error.code === "session_not_found") throw error;
+        await pause(REREAD_DELAY_MS, undefined, { signal, ref: false });
+      }
+      yield;
+    }
+  }
+
+  /** Follows the feed's window if it has the position. */
+  #enter(): boolean {
+    if (this.#isBeforeShown || this.#position < this.feed.start) return false;
+    this.#next = this.feed.find(this.#position);
+    this.#catchUp = undefined;
+    return true;
+  }
+
+  get #isBeforeShown(): boolean {
+    return this.#hidden !== undefined && this.#position < this.#hidden.to;
+  }
+
+  /** The client gets the screen instead of the output that it has missed. */
+  get #isScreenDue(): boolean {
+    const lag = this.feed.end - this.#position;
+    const isStalled = lag > FEED_WINDOW_BYTES && this.#host.outbox.pauseMs > STALLED_AFTER_MS;
+    const isTooFar = !this.#isResuming && (isStalled || lag > MAX_BEHIND_BYTES);
+    return isTooFar || this.#isBeforeShown || !this.feed.isRecorded;
+  }
+
+  /** Queues what the next entry of the window has for this client; false without one, and before an exit that waits. */
   #follow(): boolean {
     const entry = this.feed.entry(this.#next);
     if (entry === undefined) return false;
+    // The exit follows the last screen.
+    if (isExit(entry) && this.#snapshots?.isDue) return false;
     const isHidden = this.#isHidden(entry);
     this.#next += 1;
     this.#isResuming = false;
@@ -266,7 +280,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   }
 
   #isHidden(entry: FeedEntry): boolean {
-    if (this.#hidden === undefined || entry.kind !== "event" || entry.event.kind === "exit") return false;
+    if (this.#hidden === undefined || entry.kind !== "event" || isExit(entry)) return false;
     return this.#next < this.#hidden.before && entry.end <= this.#hidden.to;
   }
 
@@ -276,79 +290,61 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     if (hasOutput && entry.end < this.#position) return;
     if (entry.kind === "event") this.#emitEvent(entry.event);
     else if (!hasOutput || entry.end === this.#position) return;
-    else if (entry.kind === "gap") this.#leave();
+    else if (entry.kind === "gap") this.#fallBehind("output");
     else this.#pushShared(entry.output);
   }
 
   #emitEvent(event: SessionEvent): void {
     if (event.kind === "exit" && this.#hasEnded) return;
     this.#hasEnded ||= event.kind === "exit";
-    if (event.kind === "exit") this.#pushOutput(this.#stdout?.rest());
+    if (event.kind === "exit") this.#pushOutput(this.#encoder?.rest());
     const isOurs = event.kind === "title" || event.kind === "marker";
     const isWanted = this.hasEvents && (!isOurs || this.#has(SubscribeFlag.Offsets));
     if (event.kind === "exit" || isWanted) this.#pushEvent(event);
   }
 
-  /** The window is kept from its beginning meanwhile, because the journal is read up to there. */
-  #read(): void {
-    if (!this.#catchUp.isReading) this.#next = this.feed.first;
-    this.#work(
-      () => this.#catchUp.read(this.#position, this.hasEvents),
-      (piece) => {
-        this.#mode = "behind";
-        if (piece instanceof Uint8Array) this.#pushOwn(piece);
-        else if (piece !== undefined) this.#pushEvent(piece);
-        else if (!this.#catchUp.finish()) this.#redraw(this.#position);
-      },
-    );
+  /** The journal up to the window, which is kept from its beginning meanwhile. */
+  async *#read(signal: AbortSignal): AsyncGenerator<void> {
+    this.#next = this.feed.first;
+    const part = { from: this.#position, hasSizes: this.hasEvents };
+    for await (const piece of readHistory(this.#backend, this.feed, part, signal)) {
+      signal.throwIfAborted();
+      if (piece instanceof Uint8Array) this.#pushBytes(piece);
+      else this.#pushEvent(piece);
+      yield;
+      if (this.#isScreenDue) return;
+    }
+    if (this.#position === part.from) await this.#redraw(signal, true);
   }
 
-  /** The history of a client without offsets, then the output (contract 1.7). */
-  #replay(): void {
-    const { end } = this.feed;
-    const hasEvents = this.hasEvents;
-    this.#work(
-      async () => ({
-        plan: await planReplay(this.#backend, this.feed, hasEvents, this.#catchUp.signal),
-        // The record as this client may see it; the feed's is unfiltered.
-        record: hasEvents ? await this.#backend.get(this.feed.sessionId) : undefined,
-      }),
-      ({ plan, record }) => {
-        this.#seek(plan?.offset ?? end, false);
-        if (record !== undefined) this.#pushEvent(headerEvent(record, plan?.size ?? this.feed.record));
-        if (plan === undefined) this.#redraw();
-        else {
-          if (plan.prefix.length > 0) this.#push(this.#encode(FrameType.STDOUT, plan.prefix));
-          this.#resume(true);
-        }
-      },
-    );
+  /** The history of a client without offsets (contract 1.7). Returns the step after it. */
+  async #replay(signal: AbortSignal): Promise<Step> {
+    const { end, sessionId } = this.feed;
+    const plan = await planReplay(this.#backend, this.feed, this.hasEvents, signal);
+    // The record as this client may see it; the feed's is unfiltered.
+    const record = this.hasEvents ? await this.#backend.get(sessionId) : undefined;
+    signal.throwIfAborted();
+    this.#seek(plan?.offset ?? end, false);
+    if (record !== undefined) this.#pushEvent(headerEvent(record, plan?.size ?? this.feed.record));
+    if (plan === undefined) return "screen";
+    if (plan.prefix.length > 0) this.#push(this.#encode(FrameType.STDOUT, plan.prefix));
+    this.#isResuming = true;
+    return "output";
   }
 
-  /** `emptyFrom`: the journal has no output from there up to the window. */
-  #redraw(emptyFrom?: number): void {
-    this.#work(
-      () => this.#catchUp.screen(this.#hidden !== undefined),
-      (drawn) => {
-        const { offset } = drawn.resync;
-        // After a crash of the host, the bytes between the screen and the window are lost.
-        const isCutOff = emptyFrom !== undefined && offset <= emptyFrom;
-        const least = isCutOff ? this.feed.start : (this.#hidden?.to ?? 0);
-        const { payload, resync } = offset < least ? screenAt(least, drawn.resync) : drawn;
-        this.#position = resync.offset;
-        this.#pushOutput(this.#stdout?.screen(resync.bytes) ?? this.#encode(FrameType.RESYNC, payload));
-        this.#host.redrawn();
-        this.#resume(true);
-      },
-    );
-  }
-
-  /** The client gets nothing of this session until `answer` was called. */
-  #work<T>(ask: () => Promise<T>, answer: (result: T) => void): void {
-    this.#mode = "busy";
-    this.#catchUp.work(ask, answer, () => {
-      this.#mode = "behind";
-    });
+  /** `isCut`: the journal has no output between the position and the window. */
+  async #redraw(signal: AbortSignal, isCut = false): Promise<void> {
+    const drawn = await readScreen(this.feed, this.#backend, this.#hidden !== undefined, signal);
+    signal.throwIfAborted();
+    const { offset } = drawn.resync;
+    // After a crash of the host, the bytes between the screen and the window are lost.
+    const least = isCut && offset <= this.#position ? this.feed.start : (this.#hidden?.to ?? 0);
+    const screen = offset < least ? screenAt(least, drawn.resync) : drawn;
+    this.#position = screen.resync.offset;
+    this.#pushOutput(this.#encoder?.screen(screen));
+    this.#host.redrawn();
+    this.#isResuming = true;
+    this.#hasEnded = false;
   }
 
   #applySnapshots(request: Subscribe): void {
@@ -358,7 +354,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#snapshots = new Snapshots({
       ...request,
       now: this.#host.now,
-      read: () => readSnapshot(this.feed, this.#backend, this.#catchUp.signal),
+      read: (signal) => readSnapshot(this.feed, this.#backend, signal),
       onReady: () => this.#wake(),
     });
   }
@@ -376,28 +372,22 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#push(this.#encode(FrameType.EVENT, encodeJson(event)));
   }
 
-  /** Queues output that all viewers share, without the bytes that the client has. */
+  /** Queues the part that the client does not have. */
   #pushShared(output: SharedOutput): void {
     const had = this.#position - output.offset;
-    if (had > 0) {
-      this.#pushOwn(output.bytes.subarray(had));
-      return;
-    }
-    this.#position = output.end;
-    if (this.#stdout !== undefined) this.#pushOutput(this.#stdout.output(output.bytes, output));
-    else this.#pushOutput(output.output(this.#host.outbox.magic));
+    if (had > 0) this.#pushBytes(output.bytes.subarray(had));
+    else this.#pushBytes(output.bytes, output);
   }
 
-  /** Queues output for this client only. */
-  #pushOwn(bytes: Uint8Array): void {
+  /** `run`: the same bytes with the frames of all viewers. */
+  #pushBytes(bytes: Uint8Array, run?: SharedOutput): void {
     const offset = this.#position;
     this.#position += bytes.length;
-    if (this.#stdout !== undefined) this.#pushOutput(this.#stdout.output(bytes));
-    else this.#pushOutput(encodeOutputFrame(this.feed.sessionId, offset, bytes, this.#host.outbox.magic));
+    this.#pushOutput(this.#encoder?.output(offset, bytes, run));
   }
 
   #pushOutput(frame: Uint8Array | undefined): void {
-    if (frame !== undefined) this.#push(frame, this.#position - (this.#stdout?.heldBytes ?? 0));
+    if (frame !== undefined) this.#push(frame, this.#position - (this.#encoder?.heldBytes ?? 0));
   }
 
   #push(frame: Uint8Array, next?: number): void {
@@ -407,4 +397,8 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   #encode(type: FrameType, payload: Uint8Array): Uint8Array {
     return encodeFrame(type, this.feed.sessionId, payload, this.#host.outbox.magic);
   }
+}
+
+function isExit(entry: FeedEntry): boolean {
+  return entry.kind === "event" && entry.event.kind === "exit";
 }

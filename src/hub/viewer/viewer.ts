@@ -55,7 +55,7 @@ export type ViewerOptions = {
   readonly traffic?: Traffic;
 };
 
-export class Viewer implements SubscriptionHost, AsyncDisposable {
+export class Viewer implements SubscriptionHost, Disposable {
   readonly outbox: Outbox;
   readonly now: () => number;
   readonly isRepositoryHidden: boolean;
@@ -185,25 +185,20 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.#error(sessionId, error);
   }
 
-  lost(subscription: Subscription, error: ServiceError): void {
-    const { sessionId } = subscription.feed;
-    void this.#unsubscribe(sessionId);
-    this.#error(sessionId, error);
+  lost({ feed: { sessionId, loss } }: Subscription): void {
+    this.#unsubscribe(sessionId);
+    this.#error(sessionId, loss);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#close();
-  }
-
-  async #close(): Promise<void> {
+  [Symbol.dispose](): void {
     this.#isClosed = true;
     this.#requests.close();
-    await Promise.all([...this.#subscriptions.keys()].map((id) => this.#unsubscribe(id)));
+    for (const sessionId of this.sessionIds) this.#unsubscribe(sessionId);
   }
 
   /** Ignores everything that the client sends from now on, however long it takes to close its side. */
   #refuse(): void {
-    void this.#close();
+    this[Symbol.dispose]();
     this.#traffic.droppedBad += 1;
     this.#options.peer.close(1002, "too many bad frames");
   }
@@ -310,10 +305,10 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     const opening = this.#refused(FrameType.SUBSCRIBE) ?? openFeed(sessionId, flags);
     audit?.report({ kind: "subscribe", sessionId }, opening);
     const feed = await opening;
-    const subscription = new Subscription({ feed, backend, historyFrom, host: this });
+    const subscription = new Subscription(feed, backend, this, historyFrom);
     this.#subscriptions.set(sessionId, subscription);
-    if (this.#isClosed) void this.#unsubscribe(sessionId);
-    else if (feed.loss !== undefined) this.lost(subscription, feed.loss);
+    if (this.#isClosed) this.#unsubscribe(sessionId);
+    else if (feed.loss !== undefined) this.lost(subscription);
     return subscription;
   }
 
@@ -334,18 +329,17 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   #leave(sessionId: string): void {
     if (sessionId === "") this.#isGlobal = false;
-    else void this.#unsubscribe(sessionId);
+    else this.#unsubscribe(sessionId);
   }
 
-  /** Need not be awaited: pending frames are not sent any more. */
-  async #unsubscribe(sessionId: string): Promise<void> {
+  /** Pending frames are not sent any more. */
+  #unsubscribe(sessionId: string): void {
     const subscription = this.#subscriptions.get(sessionId);
     if (subscription === undefined) return;
     this.#subscriptions.delete(sessionId);
     this.outbox.remove(subscription);
-    const done = subscription[Symbol.asyncDispose]();
+    subscription[Symbol.dispose]();
     this.#options.closeFeed(subscription.feed);
-    await done;
   }
 
   /** `request`: the kind of request that failed, since a SUBSCRIBE may be answered before an earlier command. */

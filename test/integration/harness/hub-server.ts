@@ -39,7 +39,7 @@ export async function serveHub(options: HubServerOptions = {}) {
     url: `${tls === undefined ? "http" : "https"}://${address}:${listener.port}`,
     [Symbol.asyncDispose]: async () => {
       await listener[Symbol.asyncDispose]();
-      await hub[Symbol.asyncDispose]();
+      hub[Symbol.dispose]();
     },
   };
 }

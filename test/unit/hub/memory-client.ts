@@ -135,7 +135,7 @@ export class MemoryClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#client[Symbol.asyncDispose]();
+    this.#client[Symbol.dispose]();
   }
 }
 

@@ -246,7 +246,7 @@ test("what is for one user reaches the clients of that user that watch everythin
   expect([deaf, theirs].map(({ unread }) => unread)).toEqual([[], []]);
   const told = decodeFrame(mine.read() ?? new Uint8Array());
   expect([told.sessionId, decodeJson(told.payload)]).toEqual(["test-session", event]);
-  await hub[Symbol.asyncDispose]();
+  hub[Symbol.dispose]();
 });
 
 test("the answers come in the byte order of the first valid frame", async () => {
