@@ -5,27 +5,38 @@ import { createHash } from "node:crypto";
 import {
   chmodSync,
   cpSync,
+  globSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { arch } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { placeOf } from "../src/cli/systemd/plan.ts";
 import { ROOT } from "./build.ts";
+import { writeManPages } from "./man-pages.ts";
 import { copyNative } from "./prebuild.ts";
 import { type Component, packageUrl } from "./sbom/component.ts";
 import { bomOf } from "./sbom/document.ts";
 import { applicationPackages } from "./sbom/npm-packages.ts";
+import { thirdPartyLicenses } from "./third-party-licenses.ts";
 
 const OUT = join(ROOT, "release");
 const WORK = join(ROOT, ".cache/release");
 const TREE = join(WORK, "ttyhq");
 const DEBIAN = join(WORK, "debian");
+const NODE_PACKAGE = join(ROOT, `node_modules/node/node_modules/node-linux-${arch()}`);
 const DEBIAN_ARCH: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+
+const COMPLETIONS = [
+  ["bash", "share/bash-completion/completions/ttyhq"],
+  ["zsh", "share/zsh/site-functions/_ttyhq"],
+  ["fish", "share/fish/vendor_completions.d/ttyhq.fish"],
+] as const;
 
 const { version, description } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
@@ -47,6 +58,10 @@ Description: ${description.replace(/: .*/, "")}
  Runs programs in terminals that browsers, the command line and other programs can view and type into.
 `;
 
+const OTHERS = `
+It contains Node and other packages: /usr/lib/ttyhq/LICENSE-NODE and /usr/lib/ttyhq/LICENSES-THIRD-PARTY.
+`;
+
 /** The session host goes on with its programs; only the server is started again. */
 const POSTINST = `#!/bin/sh
 set -e
@@ -64,7 +79,7 @@ fi
 rm -rf /usr/lib/ttyhq/dist/.cache
 `;
 
-function makeTree(): void {
+async function makeTree(): Promise<void> {
   const kept = (path: string): boolean => !/\/dist\/\.[^/]+$/.test(path);
   cpSync(join(ROOT, "dist"), join(TREE, "dist"), { recursive: true, filter: kept });
   for (const name of ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "packaging"])
@@ -74,6 +89,15 @@ function makeTree(): void {
   execFileSync("strip", ["-o", join(TREE, "bin/node"), process.execPath]);
   writeExecutable(join(TREE, "bin/ttyhq"), LAUNCHER);
   writeFileSync(join(TREE, "sbom.cdx.json"), billOfMaterials());
+  writeFileSync(join(TREE, "LICENSES-THIRD-PARTY"), thirdPartyLicenses());
+  cpSync(join(NODE_PACKAGE, "LICENSE"), join(TREE, "LICENSE-NODE"));
+  await writeManPages(join(TREE, "share/man/man1"));
+  for (const [shell, path] of COMPLETIONS) {
+    const script = execFileSync(process.execPath, [join(TREE, "dist/main.js"), "completion", shell]);
+    mkdirSync(dirname(join(TREE, path)), { recursive: true });
+    writeFileSync(join(TREE, path), script);
+  }
+  rmSync(join(TREE, "dist/.cache"), { recursive: true, force: true });
 }
 
 function billOfMaterials(): string {
@@ -100,23 +124,23 @@ function tar(file: string, folder: string, name: string): void {
 
 function makeDebianPackage(): void {
   const into = (path: string): string => join(DEBIAN, path);
-  for (const folder of [
-    "DEBIAN",
-    "etc/pam.d",
-    "etc/ttyhq",
-    "usr/bin",
-    "usr/lib/systemd",
-    "usr/share/doc/ttyhq",
-  ])
+  for (const folder of ["DEBIAN", "etc/pam.d", "etc/ttyhq", "usr/bin", "usr/lib/systemd"])
     mkdirSync(into(folder), { recursive: true });
   cpSync(TREE, into("usr/lib/ttyhq"), { recursive: true });
+  renameSync(into("usr/lib/ttyhq/share"), into("usr/share"));
+  renameSync(into("usr/share/zsh/site-functions"), into("usr/share/zsh/vendor-completions"));
+  for (const page of globSync(into("usr/share/man/man1/*"))) execFileSync("gzip", ["-9n", page]);
   symlinkSync("../lib/ttyhq/bin/ttyhq", into("usr/bin/ttyhq"));
   cpSync(join(ROOT, "packaging/systemd"), into("usr/lib/systemd"), { recursive: true });
   cpSync(join(ROOT, "packaging/pam.d/ttyhq"), into("etc/pam.d/ttyhq"));
   writeFileSync(into("etc/ttyhq/config.yaml"), placeOf("system", { env: {}, home: "/" }).firstConfig, {
     mode: 0o640,
   });
-  cpSync(join(ROOT, "LICENSE"), into("usr/share/doc/ttyhq/copyright"));
+  mkdirSync(into("usr/share/doc/ttyhq"), { recursive: true });
+  writeFileSync(
+    into("usr/share/doc/ttyhq/copyright"),
+    `${readFileSync(join(ROOT, "LICENSE"), "utf8")}${OTHERS}`,
+  );
   writeFileSync(into("DEBIAN/control"), CONTROL);
   writeFileSync(into("DEBIAN/conffiles"), "/etc/pam.d/ttyhq\n/etc/ttyhq/config.yaml\n");
   writeExecutable(into("DEBIAN/postinst"), POSTINST);
@@ -153,7 +177,7 @@ execFileSync("npm", ["pack", "--silent", "--pack-destination", OUT], {
   cwd: ROOT,
   stdio: ["ignore", "inherit", "inherit"],
 });
-makeTree();
+await makeTree();
 makeArchive();
 makeDebianPackage();
 cpSync(join(TREE, "sbom.cdx.json"), join(OUT, "sbom.cdx.json"));

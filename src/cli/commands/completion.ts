@@ -52,7 +52,8 @@ complete -o default -F _ttyhq ttyhq
 
 function zsh(commands: readonly Completed[]): string {
   const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-  return `_ttyhq() {
+  return `#compdef ttyhq
+_ttyhq() {
   local -a commands=(
 ${commands.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`).join("\n")}
   )
@@ -63,8 +64,12 @@ ${commands.map(({ name, options }) => `    ${name}:-*) compadd -- ${options.join
     *) _files ;;
   esac; fi
 }
-(($+functions[compdef])) || { autoload -Uz compinit && compinit }
-compdef _ttyhq ttyhq
+# Autoloaded from a folder of $fpath, or sourced.
+if [[ $funcstack[1] == _ttyhq ]]; then _ttyhq
+else
+  (($+functions[compdef])) || { autoload -Uz compinit && compinit }
+  compdef _ttyhq ttyhq
+fi
 `;
 }
 

@@ -38,7 +38,8 @@ function onMachine(script: string, options: readonly string[] = []): Promise<str
 
 test("the npm package is installed without a compiler or a network, and runs a session", async () => {
   const install = `! command -v cc make python3\nnpm install --global --offline --silent /release/${await fileOf(/\.tgz$/)}`;
-  expect(await onMachine(`${install}\n${USE}`)).toContain("it works");
+  const manual = "test -e $(npm prefix --global)/share/man/man1/ttyhq-run.1";
+  expect(await onMachine(`${install}\n${manual}\n${USE}`)).toContain("it works");
 });
 
 test("the archive brings its own Node, runs a session, and is under 60 MB", async () => {
@@ -69,6 +70,9 @@ test("Debian's package runs a service, goes on with its sessions when it is upgr
   // That of the image, which the package would ask about.
   await machine.sh("rm /etc/pam.d/ttyhq");
   await install();
+  const installed = await machine.output("dpkg-query", "--listfiles", "ttyhq");
+  for (const path of ["bash-completion/completions/ttyhq", "man/man1/ttyhq-run.1.gz", "doc/ttyhq/copyright"])
+    expect(installed).toContain(`/usr/share/${path}\n`);
   await machine.sh(`echo 'bind: 127.0.0.1' >>${CONFIG}`);
   await machine.output("systemctl", "enable", "--now", "ttyhq-session-host", "ttyhq");
   const run = ["/usr/bin/ttyhq", "run", "--detach", "--json", "--config", CONFIG, "--", "cat"];
@@ -84,6 +88,7 @@ test("Debian's package runs a service, goes on with its sessions when it is upgr
   ]);
 
   await machine.output("dpkg", "--purge", "ttyhq");
-  const left = "find /etc /usr/bin /usr/lib -name '*ttyhq*' -not -path '/usr/lib/systemd/system/*.d/*'";
+  const left =
+    "find /etc /usr/bin /usr/lib /usr/share -name '*ttyhq*' -not -path '/usr/lib/systemd/system/*.d/*'";
   expect(await machine.sh(`${left}; pgrep -f [u]sr/lib/ttyhq || true`)).toBe("");
 });
