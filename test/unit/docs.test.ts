@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { createProgram } from "../../src/cli/program.ts";
 import { flagOf, type Option, spellingsOf } from "../../src/config/options/option.ts";
 import { OPTIONS } from "../../src/config/options/options.ts";
@@ -92,6 +93,16 @@ test.each(PAGES.filter((page) => !OF_OTHERS.has(page)))(
     expect(named(text, /\b((?:TTYHQ|SERVICE)_[A-Z_]+)/g).filter((name) => !known.has(name))).toEqual([]);
   },
 );
+
+test.each([
+  ...PAGES,
+  "packages/testing/README.md",
+  "packages/testing/package.json",
+  "k8s/base/kustomization.yaml",
+])("versions of ttyhq that %s names are this one", (page) => {
+  const versions = named(read(page), /(?:ttyhq(?:-testing)?[-_:]|newTag: |"version": ")(\d+\.\d+\.\d+)/g);
+  expect(versions.filter((each) => each !== manifest.version)).toEqual([]);
+});
 
 test.each(PAGES)("every command in %s exists", async (page) => {
   const names = (await commands()).flatMap((command) => [command.name(), ...command.aliases()]);

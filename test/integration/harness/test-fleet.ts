@@ -22,6 +22,8 @@ export type TestFleetOptions = {
   /** Whether the HQ asks its clients and remotes for credentials. */
   readonly isGuarded?: boolean;
   readonly hqArgs?: readonly string[];
+  /** The program of all that it begins with: this version's unless another is given. */
+  readonly main?: string;
 };
 
 export class TestFleet implements AsyncDisposable {
@@ -39,7 +41,7 @@ export class TestFleet implements AsyncDisposable {
     const fleet = new TestFleet(await startHq(options), isGuarded);
     try {
       const names = Array.from({ length: remotes }, (_, index) => `worker-${index + 1}`);
-      await Promise.all(names.map((name) => fleet.add(name)));
+      await Promise.all(names.map((name) => fleet.add(name, programOf(options))));
       await fleet.joined(...names);
       return fleet;
     } catch (error) {
@@ -132,10 +134,17 @@ export class TestFleet implements AsyncDisposable {
   }
 }
 
-function startHq({ isGuarded = false, hqArgs = [] }: TestFleetOptions): Promise<TestServer> {
-  if (!isGuarded) return TestServer.start({ args: ["--hq", "--no-auth", ...NO_LIMITS, ...hqArgs] });
+function programOf({ main }: TestFleetOptions): TestServerOptions {
+  return main === undefined ? {} : { main };
+}
+
+function startHq(options: TestFleetOptions): Promise<TestServer> {
+  const { isGuarded = false, hqArgs = [] } = options;
+  const args = ["--hq", ...NO_LIMITS, ...hqArgs];
+  if (!isGuarded) return TestServer.start({ ...programOf(options), args: ["--no-auth", ...args] });
   return TestServer.start({
-    args: ["--hq", ...NO_LIMITS, ...hqArgs],
+    ...programOf(options),
+    args,
     env: { TTYHQ_USERNAME: CREDENTIALS.username, TTYHQ_PASSWORD: CREDENTIALS.password },
   });
 }

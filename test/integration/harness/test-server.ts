@@ -27,6 +27,8 @@ export type TestServerOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Where its control directory is made; the folder of temporary files unless another is given. */
   readonly directory?: string;
+  /** The program to run: this version's unless another is given. */
+  readonly main?: string;
   /** Its control directory, in place of a new one: of several servers, whoever is disposed first ends the host. */
   readonly controlDir?: string;
 };
@@ -37,6 +39,7 @@ type Listening = { readonly url: string; readonly loginLink?: string; readonly b
 export class TestServer implements AsyncDisposable {
   readonly controlDir: string;
   readonly #options: TestServerOptions;
+  #main: string;
   #process: ChildProcess | undefined;
   #listening: Listening;
   #log = "";
@@ -44,6 +47,7 @@ export class TestServer implements AsyncDisposable {
   private constructor(controlDir: string, options: TestServerOptions) {
     this.controlDir = controlDir;
     this.#options = options;
+    this.#main = options.main ?? MAIN;
     this.#listening = { url: "http://127.0.0.1:0" };
   }
 
@@ -146,6 +150,13 @@ export class TestServer implements AsyncDisposable {
     await this.#spawn(Number(new URL(this.url).port));
   }
 
+  /** This version in place of the one that ran, as `restart` does it. */
+  async upgrade(): Promise<void> {
+    await this.kill("SIGTERM");
+    this.#main = MAIN;
+    await this.restart();
+  }
+
   /** Ends the session host, and resolves when it is gone. Throws where none answers. */
   async killHost(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const pid = await this.hostPid();
@@ -169,7 +180,7 @@ export class TestServer implements AsyncDisposable {
     const { args = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"], env } =
       this.#options;
     const places = ["--bind", "127.0.0.1", "--port", `${port}`, "--control-dir", this.controlDir];
-    const child = spawn(process.execPath, [MAIN, "serve", ...places, "--json", ...args], {
+    const child = spawn(process.execPath, [this.#main, "serve", ...places, "--json", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       // A home of its own: what this machine's login shells do at their start is not what is tested.
       env: { ...process.env, HOME: this.controlDir, ...env },

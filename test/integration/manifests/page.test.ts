@@ -32,7 +32,7 @@ test("the overlay in docs/kubernetes.md can be made, fits the API, keeps the pol
   const { workloads } = readManifest(objects);
   const containers = workloads.flatMap(({ spec }) => spec.template.spec.containers);
   expect(new Set(containers.map(({ image }) => image))).toEqual(
-    new Set(["registry.example.com/ttyhq:0.1.0"]),
+    new Set(["registry.example.com/ttyhq:0.2.0"]),
   );
   expect(workloads.find(({ kind }) => kind === "StatefulSet")?.spec.replicas).toBe(3);
   const text = JSON.stringify(objects);

@@ -33,7 +33,7 @@ test("the packed kit tests a server with its own dependencies and nothing else o
   const kit = join(project, "node_modules/@ttyhq/testing");
   await mkdir(kit, { recursive: true });
   await run("npm", ["pack", "-w", "packages/testing", "--pack-destination", project], { cwd: ROOT });
-  await run("tar", ["-xzf", join(project, "ttyhq-testing-0.1.0.tgz"), "--strip-components=1", "-C", kit]);
+  await run("tar", ["-xzf", join(project, "ttyhq-testing-0.2.0.tgz"), "--strip-components=1", "-C", kit]);
   const { dependencies } = JSON.parse(await readFile(join(kit, "package.json"), "utf8"));
   for (const name of Object.keys(dependencies)) {
     const place = join(project, "node_modules", name);
