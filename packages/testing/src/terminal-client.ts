@@ -63,7 +63,7 @@ export class TerminalClient implements Disposable {
     this.#checker = checker;
     this.#scene = scene;
     this.#view = hasScreen ? new TerminalView({ cols: DEFAULT_COLS, rows: DEFAULT_ROWS }) : undefined;
-    this.#socket = new SessionSocket({ open, clientName: "testing", version: "0", backoff: BACKOFF });
+    this.#socket = new SessionSocket({ open, clientName: "testing", version: "0", times: BACKOFF });
     this.#follow(from);
   }
 

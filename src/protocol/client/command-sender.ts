@@ -77,20 +77,13 @@ export class CommandSender {
   async caughtUp(): Promise<void> {
     this.#link(0);
     const answered = new Promise<void>((done, failed) => this.#add("", done, failed));
-    this.ask();
+    this.#connection.ping();
     await answered;
   }
 
-  /** Whether any frame has no answer yet. */
-  get isWaiting(): boolean {
-    return this.#pending.length > 0;
-  }
-
-  /** Sends a PING at once, unless one follows all commands already. Returns `isWaiting`. */
-  ask(): boolean {
-    const { link, nextPing } = this.#connection;
-    if (link !== undefined && this.#pending.at(-1)?.ping === nextPing) this.#connection.ping();
-    return this.isWaiting;
+  /** Resolves when all frames that were sent have an answer; rejects if the link is lost before. */
+  async settled(): Promise<void> {
+    if (this.#pending.length > 0) await this.caughtUp();
   }
 
   answered(ping: number): void {
@@ -147,7 +140,8 @@ export class CommandSender {
     // Delayed, so that the PING does not hold up the effect of a key.
     setTimeout(() => {
       this.#isPingDue = false;
-      this.ask();
+      const { link, nextPing } = this.#connection;
+      if (link !== undefined && this.#pending.at(-1)?.ping === nextPing) this.#connection.ping();
     }, COMMAND_PING_DELAY_MS);
   }
 }

@@ -1,22 +1,26 @@
 import { Backoff } from "../../lib/async/backoff.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import { ServiceError } from "../errors.ts";
 import { encodeFrame, FrameType, writeU32 } from "../frame/frame.ts";
 import type { GoAway } from "../frame/payload.ts";
 import {
+  AWAITED_RESTART_MS,
   CLIENT_MAX_MISSED_PONGS,
   CLIENT_PING_INTERVAL_MS,
   CLIENT_PROBE_TIMEOUT_MS,
   CONNECT_TIMEOUT_MS,
+  PLANNED_RESTART_MS,
+  RECONNECT_AWAITED_MS,
+  RECONNECT_PLANNED_MS,
   RECONNECT_QUICK_MS,
   RECONNECT_TRY_MS,
   RETRY_FIRST_MS,
   RETRY_MAX_MS,
   STABLE_LINK_MS,
 } from "../limits.ts";
-import type { Link, LinkClose, OpenLink } from "./link.ts";
+import type { Link, LinkHandlers, OpenLink } from "./link.ts";
 import { asServiceError, closed, disconnected, isFinal, silent } from "./link.ts";
-import { PlannedRestart } from "./planned-restart.ts";
 
 export type ConnectionState =
   /** `isPlanned`, here and below: the server announced its restart, which takes no longer than usual. */
@@ -32,14 +36,28 @@ export type ConnectionState =
   /** For good; without `error` if it was closed on this side. */
   | { readonly kind: "closed"; readonly error?: ServiceError };
 
+/** In milliseconds. */
+const TIMES = {
+  connectMs: CONNECT_TIMEOUT_MS,
+  /** In place of `connectMs` for the first attempt during an announced restart. */
+  tryMs: RECONNECT_TRY_MS,
+  pingMs: CLIENT_PING_INTERVAL_MS,
+  probeMs: CLIENT_PROBE_TIMEOUT_MS,
+  stableMs: STABLE_LINK_MS,
+  /** Before the first retry after a stable link: most cuts are short. */
+  quickMs: RECONNECT_QUICK_MS,
+  /** Before the second retry; doubled for each further one, up to `maxMs`. */
+  firstMs: RETRY_FIRST_MS,
+  maxMs: RETRY_MAX_MS,
+};
+
 export type ConnectionOptions = {
   readonly open: OpenLink;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   /** 0 to 1, as Math.random. */
   readonly random?: () => number;
-  readonly backoff?: BackoffTimes;
-  readonly times?: ConnectionTimes;
+  readonly times?: Partial<typeof TIMES>;
 };
 
 /** They must not throw. */
@@ -47,13 +65,28 @@ export type ConnectionEvents = {
   /** A new link is open, before anything is sent on it. */
   readonly opened: () => void;
   readonly message: (message: Uint8Array) => void;
-  /** The last chance to send on this link. If it returns true, the link is kept for the answer until `move`. */
-  readonly leaving: () => boolean;
+  /** The last chance to send on this link, which is kept until the promise resolves. */
+  readonly leaving: () => Promise<void>;
   /** The open link is lost. */
   readonly lost: (error: ServiceError) => void;
 };
 
-type Attempt = { readonly abort: AbortController; link: Link | undefined; openedAt: number };
+/** `attempt` identifies a link while it is opened and afterwards. A link in `leaving` only receives. */
+type Phase =
+  | { readonly kind: "connecting"; readonly attempt: AbortController }
+  | {
+      readonly kind: "open" | "leaving";
+      readonly attempt: AbortController;
+      readonly link: Link;
+      readonly openedAt: number;
+    }
+  | { readonly kind: "waiting"; readonly until: number; readonly error: ServiceError }
+  | { readonly kind: "closed"; readonly error?: ServiceError };
+
+type Timer = ReturnType<typeof setTimeout>;
+
+/** A restart that the server announced by GOAWAY. It is planned for a short time and awaited for a longer one. */
+type Restart = { isPlanned: boolean; readonly awaitedUntil: number; timeouts: number };
 
 /**
  * One link at a time, opened at once and again after each loss, until it is disposed of or the server refuses for good. A
@@ -62,35 +95,39 @@ type Attempt = { readonly abort: AbortController; link: Link | undefined; opened
 export class Connection implements Disposable {
   readonly #open: OpenLink;
   readonly #now: () => number;
-  readonly #times: ConnectionTimes;
   readonly #random: () => number;
-  readonly #pauses: Pauses;
+  readonly #times: typeof TIMES;
   readonly #events: ConnectionEvents;
+  readonly #backoff: Backoff;
   readonly #states = new Emitter<ConnectionState>();
-  #state: ConnectionState = { kind: "connecting" };
-  readonly #restart = new PlannedRestart({
-    due: () => this.#leave(),
-    over: () => this.#setState(this.#state),
-  });
-  #attempt: Attempt | undefined;
-  #retry: ReturnType<typeof setTimeout> | undefined;
-  #beat: ReturnType<typeof setInterval> | undefined;
-  #probe: ReturnType<typeof setTimeout> | undefined;
+  #phase: Phase = { kind: "closed" };
+  /** Timers of the current phase. */
+  #timers: Timer[] = [];
+  /** Limits the wait for any message. */
+  #probe: Timer | undefined;
+  #restart: Restart | undefined;
+  #planned: Timer | undefined;
+  /** The next attempt is the first after a stable link, or the first of all. */
+  #isQuick = true;
   #pings = 0;
   #unanswered = 0;
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
     this.#open = options.open;
     this.#now = options.now ?? Date.now;
-    this.#times = options.times ?? CONNECTION_TIMES;
     this.#random = options.random ?? Math.random;
-    this.#pauses = new Pauses({ ...options.backoff, random: this.#random });
+    this.#times = { ...TIMES, ...options.times };
+    this.#backoff = new Backoff({ ...this.#times, random: this.#random });
     this.#events = events;
     this.#connect();
   }
 
   get state(): ConnectionState {
-    return this.#state;
+    const phase = this.#phase;
+    if (phase.kind === "closed") return phase;
+    if (phase.kind === "open") return { kind: "open" };
+    const planned = this.#restart?.isPlanned === true ? { isPlanned: true } : {};
+    return phase.kind === "waiting" ? { ...phase, ...planned } : { kind: "connecting", ...planned };
   }
 
   /** Called with every new state. */
@@ -100,7 +137,7 @@ export class Connection implements Disposable {
 
   /** The open link, if any. */
   get link(): Link | undefined {
-    return this.#state.kind === "open" ? this.#attempt?.link : undefined;
+    return this.#phase.kind === "open" ? this.#phase.link : undefined;
   }
 
   /** Number of the next PING on this link. */
@@ -118,7 +155,7 @@ export class Connection implements Disposable {
       else if (state.kind === "closed") reject(state.error ?? disconnected());
     };
     using _ = this.onState(check);
-    check(this.#state);
+    check(this.state);
     const deadline = setTimeout(() => reject(problem), timeoutMs);
     await promise.finally(() => clearTimeout(deadline));
   }
@@ -132,91 +169,100 @@ export class Connection implements Disposable {
 
   /** After sleep or a network change: connects at once, or checks that the open link still answers. */
   wake(): void {
-    if (this.#state.kind === "waiting") this.#connect();
-    if (this.#state.kind !== "open" || this.#probe !== undefined) return;
-    this.ping();
-    this.#awaitSign();
+    if (this.#phase.kind === "waiting") {
+      this.#connect();
+    } else if (this.#phase.kind === "open" && this.#probe === undefined) {
+      this.ping();
+      this.#awaitMessage();
+    }
   }
 
   /** Drops the link or the attempt and connects again at once, unless it was closed for good. */
   reconnect(): void {
-    this.#pauses.startOver();
+    this.#startOver();
     this.fail(disconnected());
-    if (this.#state.kind === "waiting") this.#connect();
+    if (this.#phase.kind === "waiting") this.#connect();
   }
 
-  /** After GOAWAY: leaves the link after a random delay, and opens another. */
+  /** After GOAWAY: leaves the link after a random delay, and opens another. The first announcement counts. */
   moveLater({ afterMs, jitterMs }: Pick<GoAway, "afterMs" | "jitterMs">): void {
-    if (this.#state.kind === "open") this.#restart.begin(afterMs + this.#random() * jitterMs);
-  }
-
-  /** All answers have arrived: drops the link that is being left, if any. */
-  move(): void {
-    const attempt = this.#attempt;
-    if (attempt === undefined || !this.#isLeaving) return;
-    this.#pauses.startOver();
-    this.#drop(attempt);
-    this.#events.lost(disconnected());
-    this.#connect();
+    if (this.#phase.kind !== "open" || this.#restart !== undefined) return;
+    const delayMs = afterMs + this.#random() * jitterMs;
+    const restart = {
+      isPlanned: true,
+      awaitedUntil: this.#now() + delayMs + AWAITED_RESTART_MS,
+      timeouts: 0,
+    };
+    this.#restart = restart;
+    this.#timers.push(setTimeout(() => void this.#leave(), delayMs));
+    this.#planned = setTimeout(() => {
+      restart.isPlanned = false;
+      this.#states.emit(this.state);
+    }, delayMs + PLANNED_RESTART_MS);
   }
 
   /** Drops the link, as after a loss, and opens another unless the error is final. */
   fail(error: ServiceError): void {
-    const attempt = this.#attempt;
-    if (attempt === undefined) return;
-    this.#drop(attempt);
-    const wasOpen = attempt.link !== undefined;
-    if (wasOpen && this.#now() - attempt.openedAt >= this.#times.stableMs) this.#pauses.startOver();
-    if (isFinal(error)) {
-      this.#restart.end();
-      this.#setState({ kind: "closed", error });
-    } else {
-      this.#wait(error);
-    }
+    const phase = this.#phase;
+    if (!("attempt" in phase)) return;
+    const wasOpen = phase.kind !== "connecting";
+    if (wasOpen && this.#now() - phase.openedAt >= this.#times.stableMs) this.#startOver();
+    if (isFinal(error)) this.#enter({ kind: "closed", error });
+    else this.#wait(error);
     if (wasOpen) this.#events.lost(error);
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#retry);
-    this.#restart[Symbol.dispose]();
-    const attempt = this.#attempt;
-    if (attempt !== undefined) this.#drop(attempt);
-    if (this.#state.kind === "closed") return;
-    this.#setState({ kind: "closed" });
-    if (attempt?.link !== undefined) this.#events.lost(disconnected());
+    const { kind } = this.#phase;
+    if (kind === "closed") return;
+    this.#enter({ kind: "closed" });
+    if (kind === "open" || kind === "leaving") this.#events.lost(disconnected());
+  }
+
+  /** Ends the timers of the phase before, and its attempt or link unless the new phase goes on with it. */
+  #enter(phase: Phase, ...timers: Timer[]): void {
+    const before = this.#phase;
+    for (const timer of [...this.#timers, this.#probe]) clearTimeout(timer);
+    this.#timers = timers;
+    this.#probe = undefined;
+    this.#phase = phase;
+    if (phase.kind === "open" || phase.kind === "closed") {
+      clearTimeout(this.#planned);
+      this.#restart = undefined;
+    }
+    if ("attempt" in before && !("attempt" in phase && phase.attempt === before.attempt)) {
+      if (before.kind === "connecting") before.attempt.abort();
+      else before.link.close();
+    }
+    this.#states.emit(this.state);
   }
 
   #connect(): void {
-    clearTimeout(this.#retry);
-    const attempt: Attempt = { abort: new AbortController(), link: undefined, openedAt: 0 };
-    this.#attempt = attempt;
-    this.#setState({ kind: "connecting" });
-    const isCurrent = (): boolean => this.#attempt === attempt;
+    const attempt = new AbortController();
+    const { signal } = attempt;
+    const isCurrent = (): boolean => "attempt" in this.#phase && this.#phase.attempt === attempt;
     const fail = (error: unknown): void => void (isCurrent() && this.fail(asServiceError(error)));
-    const longestMs = this.#restart.longestTryMs(this.#times);
-    const deadline = setTimeout(() => void (isCurrent() && this.#late(longestMs)), longestMs);
-    const handlers = {
-      onMessage: (message: Uint8Array): void => void (isCurrent() && this.#received(message)),
-      onClose: (reason: LinkClose): void => fail(closed(reason)),
+    const longestMs = this.#longestTryMs;
+    const late = setTimeout(() => {
+      if (this.#restart !== undefined) this.#restart.timeouts += 1;
+      fail(new ServiceError("host_unreachable", `no answer within ${longestMs} ms`));
+    }, longestMs);
+    this.#enter({ kind: "connecting", attempt }, late);
+    const handlers: LinkHandlers = {
+      onMessage: (message) => void (isCurrent() && this.#received(message)),
+      onClose: (reason) => fail(closed(reason)),
     };
-    this.#open(handlers, attempt.abort.signal)
-      .then((link) => (isCurrent() ? this.#opened(attempt, link) : link.close()), fail)
-      .finally(() => clearTimeout(deadline));
+    this.#open(handlers, signal).then(
+      (link) => (isCurrent() ? this.#opened(attempt, link) : link.close()),
+      fail,
+    );
   }
 
-  #late(ms: number): void {
-    this.#restart.tryWasLate();
-    this.fail(new ServiceError("host_unreachable", `no answer within ${ms} ms`));
-  }
-
-  #opened(attempt: Attempt, link: Link): void {
-    attempt.link = link;
-    attempt.openedAt = this.#now();
-    this.#restart.end();
+  #opened(attempt: AbortController, link: Link): void {
     this.#pings = 0;
     this.#unanswered = 0;
-    this.#beat = setInterval(() => this.#keepAlive(), this.#times.pingMs);
-    this.#setState({ kind: "open" });
+    const beat = setInterval(() => this.#keepAlive(), this.#times.pingMs);
+    this.#enter({ kind: "open", attempt, link, openedAt: this.#now() }, beat);
     if (this.link === link) this.#events.opened();
   }
 
@@ -225,7 +271,7 @@ export class Connection implements Disposable {
     this.#unanswered = 0;
     clearTimeout(this.#probe);
     this.#probe = undefined;
-    if (this.#isLeaving) this.#awaitSign();
+    if (this.#phase.kind === "leaving") this.#awaitMessage();
     this.#events.message(message);
   }
 
@@ -238,102 +284,54 @@ export class Connection implements Disposable {
     }
   }
 
-  #wait(error: ServiceError): void {
-    const delay = this.#pauses.next(this.#restart.longestPauseMs);
-    this.#retry = setTimeout(() => this.#connect(), delay);
-    this.#setState({ kind: "waiting", until: this.#now() + delay, error });
-  }
-
-  /** Stops sending, but still receives, and waits a limited time for answers. */
-  #leave(): void {
-    if (this.#state.kind !== "open") return;
-    const isAnswerDue = this.#events.leaving();
-    this.#setState({ kind: "connecting" });
-    if (isAnswerDue) this.#awaitSign();
-    else this.move();
-  }
-
-  /** The link is being left and waits for its answers. */
-  get #isLeaving(): boolean {
-    return this.#state.kind === "connecting" && this.#attempt?.link !== undefined;
-  }
-
-  #awaitSign(): void {
+  #awaitMessage(): void {
     clearTimeout(this.#probe);
     this.#probe = setTimeout(() => this.fail(silent()), this.#times.probeMs);
   }
 
-  #drop(attempt: Attempt): void {
-    this.#attempt = undefined;
-    clearInterval(this.#beat);
-    clearTimeout(this.#probe);
-    this.#probe = undefined;
-    if (attempt.link === undefined) attempt.abort.abort();
-    else attempt.link.close();
+  /** Stops sending, but still receives until all answers have arrived; then opens another link. */
+  async #leave(): Promise<void> {
+    const phase = this.#phase;
+    if (phase.kind !== "open") return;
+    const answers = this.#events.leaving();
+    const leaving = { ...phase, kind: "leaving" } as const;
+    this.#enter(leaving);
+    this.#awaitMessage();
+    if (!(await succeeded(answers)) || this.#phase !== leaving) return;
+    this.#startOver();
+    this.#connect();
+    this.#events.lost(disconnected());
   }
 
-  #withPlan(state: Exclude<ConnectionState, { kind: "open" | "closed" }>): ConnectionState {
-    const { isPlanned: _, ...rest } = state;
-    return this.#restart.isOn ? { ...rest, isPlanned: true } : rest;
+  #wait(error: ServiceError): void {
+    const delay = this.#pause();
+    const retry = setTimeout(() => this.#connect(), delay);
+    this.#enter({ kind: "waiting", until: this.#now() + delay, error }, retry);
   }
 
-  #setState(state: ConnectionState): void {
-    this.#state = state.kind === "open" || state.kind === "closed" ? state : this.#withPlan(state);
-    this.#states.emit(this.#state);
-  }
-}
-
-/** In milliseconds. */
-export type ConnectionTimes = {
-  readonly connectMs: number;
-  /** In place of `connectMs` for the first attempt during an announced restart. */
-  readonly tryMs: number;
-  readonly pingMs: number;
-  readonly probeMs: number;
-  readonly stableMs: number;
-};
-
-export const CONNECTION_TIMES: ConnectionTimes = {
-  connectMs: CONNECT_TIMEOUT_MS,
-  tryMs: RECONNECT_TRY_MS,
-  pingMs: CLIENT_PING_INTERVAL_MS,
-  probeMs: CLIENT_PROBE_TIMEOUT_MS,
-  stableMs: STABLE_LINK_MS,
-};
-
-export type BackoffTimes = {
-  /** Before the first retry after a stable link: most cuts are short. */
-  readonly quickMs: number;
-  /** Before the second retry; doubled for each further one, up to `maxMs`. */
-  readonly firstMs: number;
-  readonly maxMs: number;
-};
-
-/** Pauses between attempts to connect. */
-export class Pauses {
-  readonly #backoff: Backoff;
-  readonly #quickMs: number;
-  readonly #random: () => number;
-  /** The next attempt is the first after a stable link, or the first of all. */
-  #isQuick = true;
-
-  constructor(options: Partial<BackoffTimes> & { readonly random: () => number }) {
-    const { quickMs = RECONNECT_QUICK_MS, firstMs = RETRY_FIRST_MS, maxMs = RETRY_MAX_MS, random } = options;
-    this.#quickMs = quickMs;
-    this.#random = random;
-    this.#backoff = new Backoff({ firstMs, maxMs, random });
-  }
-
-  /** In ms. `longestMs`: the limit while the server is expected back. */
-  next(longestMs?: number): number {
-    const ms = this.#isQuick ? this.#quickMs : longestMs;
-    if (ms === undefined) return this.#backoff.next();
+  /** Until the next attempt, in ms. */
+  #pause(): number {
+    const longestMs = this.#isQuick ? this.#times.quickMs : this.#longestPauseMs;
+    if (longestMs === undefined) return this.#backoff.next();
     this.#isQuick = false;
-    return ms * (1 - this.#random() / 2);
+    return longestMs * (1 - this.#random() / 2);
+  }
+
+  /** While the server is expected back. */
+  get #longestPauseMs(): number | undefined {
+    if (this.#restart === undefined || this.#now() > this.#restart.awaitedUntil) return undefined;
+    return this.#restart.isPlanned ? RECONNECT_PLANNED_MS : RECONNECT_AWAITED_MS;
+  }
+
+  /** Timeout of an attempt. During a restart it begins short and doubles, so that a slow server is reached in the end. */
+  get #longestTryMs(): number {
+    const { connectMs, tryMs } = this.#times;
+    const timeouts = this.#restart?.timeouts ?? 0;
+    return this.#longestPauseMs === undefined ? connectMs : Math.min(tryMs * 2 ** timeouts, connectMs);
   }
 
   /** After a stable link. */
-  startOver(): void {
+  #startOver(): void {
     this.#isQuick = true;
     this.#backoff.reset();
   }

@@ -1,19 +1,36 @@
 // The only client of /ws: in the page, the command line, and servers whose sessions are in another process.
 import { Emitter } from "../../lib/async/emitter.ts";
-import type { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors.ts";
 import type { ServerEvent } from "../frame/event.ts";
 import { decodeEvent } from "../frame/event.ts";
-import { encodeFrame, type Frame, FrameType, readU32 } from "../frame/frame.ts";
-import { decodeError, decodeGoAway, encodeJson, encodeSubscribe, SubscribeFlag } from "../frame/payload.ts";
-import { RESUBSCRIBE_DELAY_MS } from "../limits.ts";
 import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  FrameError,
+  FrameType,
+  PayloadError,
+  readU32,
+} from "../frame/frame.ts";
+import {
+  decodeError,
+  decodeGoAway,
+  decodeResync,
+  decodeSubscribed,
+  encodeJson,
+  encodeSubscribe,
+  SubscribeFlag,
+} from "../frame/payload.ts";
+import { MAX_SUBSCRIPTIONS, RESUBSCRIBE_DELAY_MS } from "../limits.ts";
+import {
+  AttachedSession,
   type Attachment,
   type AttachmentHandlers,
   type AttachmentRequest,
-  Attachments,
-} from "./attachments.ts";
+} from "./attached-session.ts";
 import { CommandSender } from "./command-sender.ts";
 import { Connection, type ConnectionOptions, type ConnectionState } from "./connection.ts";
+import { isFinal } from "./link.ts";
 
 export type SessionSocketOptions = ConnectionOptions & {
   /** The client's name in the server's log: "page", "attach", "uplink". */
@@ -40,27 +57,24 @@ export class SessionSocket implements Disposable {
   readonly kill: CommandSender["kill"];
   /** Resolves when everything that the server has sent so far has arrived; rejects like `write`. */
   readonly caughtUp: CommandSender["caughtUp"];
+  readonly #options: SessionSocketOptions;
   readonly #connection: Connection;
-  readonly #hello: Uint8Array;
-  readonly #attachments: Attachments;
   readonly #commands: CommandSender;
+  /** By session id. */
+  readonly #attachments = new Map<string, AttachedSession>();
+  /** Sessions with an UNSUBSCRIBE that is not confirmed yet: output of the former subscription may still arrive. */
+  readonly #leaving = new Set<string>();
+  #resubscribing: ReturnType<typeof setTimeout> | undefined;
   readonly #serverEvents = new Emitter<ServerEvent>();
   readonly #reconnects = new Emitter<void>();
   #hadLink = false;
 
   constructor(options: SessionSocketOptions) {
-    this.#hello = encodeJson({ client: options.clientName, version: options.version });
-    this.#attachments = new Attachments({
-      link: () => this.#connection.link,
-      unsubscribe: (sessionId, left) => this.#commands.unsubscribe(sessionId, left),
-      fail: (error) => this.#connection.fail(error),
-      onFrame: (frame) => this.#handle(frame),
-      resubscribeMs: options.resubscribeMs ?? RESUBSCRIBE_DELAY_MS,
-    });
+    this.#options = options;
     this.#connection = new Connection(options, {
       opened: () => this.#opened(),
-      message: this.#attachments.receive,
-      leaving: () => this.#commands.ask(),
+      message: (message) => this.#received(message),
+      leaving: () => this.#commands.settled(),
       lost: (error) => this.#lost(error),
     });
     this.#commands = new CommandSender(this.#connection);
@@ -107,7 +121,16 @@ export class SessionSocket implements Disposable {
    * SubscribeFlag's, Offsets is added. Throws `session_exists` if this socket follows it already.
    */
   attach(sessionId: string, request: AttachmentRequest, handlers: AttachmentHandlers): Attachment {
-    return this.#attachments.attach(sessionId, request, handlers);
+    if (this.#attachments.has(sessionId)) {
+      throw new ServiceError("session_exists", `session ${sessionId} is attached already`);
+    }
+    if (this.#attachments.size >= MAX_SUBSCRIPTIONS) {
+      throw new ServiceError("too_many_subscriptions", `more than ${MAX_SUBSCRIPTIONS} attachments`);
+    }
+    const attachment = new AttachedSession(sessionId, request, handlers, (changed) => this.#changed(changed));
+    this.#attachments.set(sessionId, attachment);
+    this.#subscribe(attachment);
+    return attachment;
   }
 
   /**
@@ -128,21 +151,50 @@ export class SessionSocket implements Disposable {
 
   /** Closes the link for good. Pending commands are rejected, and the handlers are not called any more. */
   [Symbol.dispose](): void {
+    clearTimeout(this.#resubscribing);
     this.#attachments.clear();
     this.#connection[Symbol.dispose]();
   }
 
   #opened(): void {
-    this.#send(FrameType.HELLO, this.#hello);
+    const { clientName: client, version } = this.#options;
+    this.#send(FrameType.HELLO, encodeJson({ client, version }));
     if (this.#serverEvents.size > 0) this.#subscribeGlobal();
-    this.#attachments.subscribeAll();
+    this.#subscribeAll();
     if (this.#hadLink) this.#reconnects.emit();
     this.#hadLink = true;
   }
 
   #lost(error: ServiceError): void {
-    this.#attachments.lost();
+    for (const attachment of this.#attachments.values()) attachment.unsubscribed();
+    this.#leaving.clear();
     this.#commands.lost(error);
+  }
+
+  #changed(attachment: AttachedSession): void {
+    const { phase, sessionId } = attachment;
+    if (phase === "disposed") this.#attachments.delete(sessionId);
+    if (phase === "idle") this.#subscribe(attachment);
+    else this.#unsubscribe(sessionId);
+  }
+
+  #subscribeAll(): void {
+    for (const attachment of this.#attachments.values()) this.#subscribe(attachment);
+  }
+
+  #subscribe(attachment: AttachedSession | undefined): void {
+    if (attachment?.phase !== "idle" || this.#leaving.has(attachment.sessionId)) return;
+    const { link } = this.#connection;
+    link?.send(encodeFrame(FrameType.SUBSCRIBE, attachment.sessionId, attachment.begin()));
+  }
+
+  #unsubscribe(sessionId: string): void {
+    if (this.#connection.link === undefined || this.#leaving.has(sessionId)) return;
+    this.#leaving.add(sessionId);
+    this.#commands.unsubscribe(sessionId, () => {
+      this.#leaving.delete(sessionId);
+      this.#subscribe(this.#attachments.get(sessionId));
+    });
   }
 
   #subscribeGlobal(): void {
@@ -153,30 +205,52 @@ export class SessionSocket implements Disposable {
     this.#connection.link?.send(encodeFrame(type, "", payload));
   }
 
-  #handle({ type, sessionId, payload }: Frame): void {
-    if (type === FrameType.EVENT) this.#event(sessionId, payload);
+  /** After a malformed message the link cannot be trusted. */
+  #received(message: Uint8Array): void {
+    try {
+      this.#handle(decodeFrame(message), message);
+    } catch (cause) {
+      if (!(cause instanceof FrameError || cause instanceof PayloadError)) throw cause;
+      this.#connection.fail(new ServiceError("host_unreachable", `bad frame: ${cause.message}`, { cause }));
+    }
+  }
+
+  #handle(frame: Frame, message: Uint8Array): void {
+    const { type, sessionId, payload } = frame;
+    const attachment = this.#attachments.get(sessionId);
+    if (type === FrameType.OUTPUT) attachment?.output(frame, message);
+    else if (type === FrameType.EVENT) this.#event(attachment, payload);
+    else if (type === FrameType.SUBSCRIBED) attachment?.subscribed(decodeSubscribed(payload));
+    else if (type === FrameType.RESYNC) attachment?.resync(decodeResync(payload));
+    else if (type === FrameType.SNAPSHOT_VT) attachment?.snapshot(payload);
     else if (type === FrameType.ERROR) this.#failed(sessionId, payload);
-    else if (type === FrameType.PONG) this.#answered(readU32(payload, 0));
+    else if (type === FrameType.PONG) this.#commands.answered(readU32(payload, 0));
     else if (type === FrameType.GOAWAY) this.#connection.moveLater(decodeGoAway(payload));
   }
 
-  #answered(ping: number): void {
-    this.#commands.answered(ping);
-    if (!this.#commands.isWaiting) this.#connection.move();
+  #resubscribeLater(): void {
+    this.#resubscribing ??= setTimeout(() => {
+      this.#resubscribing = undefined;
+      this.#subscribeAll();
+    }, this.#options.resubscribeMs ?? RESUBSCRIBE_DELAY_MS);
   }
 
-  #event(sessionId: string, payload: Uint8Array): void {
+  #event(attachment: AttachedSession | undefined, payload: Uint8Array): void {
     const decoded = decodeEvent(payload);
     if (decoded?.scope === "server") this.#serverEvents.emit(decoded.event);
-    else if (decoded !== undefined) this.#attachments.get(sessionId)?.event(decoded.event);
+    else if (decoded !== undefined) attachment?.event(decoded.event);
   }
 
   #failed(sessionId: string, payload: Uint8Array): void {
     const { error, request } = decodeError(payload);
+    const attachment = this.#attachments.get(sessionId);
     // Older servers do not name the request. An ended session is no reason to refuse a SUBSCRIBE.
     const isLikely = request === undefined && error.code !== "session_not_running";
-    if ((request === "subscribe" || isLikely) && this.#attachments.refused(sessionId, error)) return;
-    if (request !== "subscribe" && this.#commands.failed(sessionId, error)) return;
-    this.#attachments.get(sessionId)?.failed(error);
+    if ((request === "subscribe" || isLikely) && attachment?.phase === "subscribing") {
+      if (!isFinal(error)) this.#resubscribeLater();
+      attachment.refused(error);
+    } else if (request === "subscribe" || !this.#commands.failed(sessionId, error)) {
+      attachment?.failed(error);
+    }
   }
 }

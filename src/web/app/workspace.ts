@@ -1,7 +1,7 @@
 // Everything that belongs to one login: the connection, the list, the session that is open. It ends with the login.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { type Client, createClient } from "../../protocol/client/client.ts";
-import { CONNECTION_TIMES, type ConnectionState } from "../../protocol/client/connection.ts";
+import type { ConnectionState } from "../../protocol/client/connection.ts";
 import { fetchSend } from "../../protocol/client/fetch-send.ts";
 import type { OpenLink } from "../../protocol/client/link.ts";
 import type { Send } from "../../protocol/client/send.ts";
@@ -147,7 +147,7 @@ export class Workspace implements Disposable {
   }
 
   #newSocket(): SessionSocket {
-    const times = { ...CONNECTION_TIMES, pingMs: PAGE_PING_INTERVAL_MS };
+    const times = { pingMs: PAGE_PING_INTERVAL_MS };
     return new SessionSocket({ open: this.#openLink(), clientName: "page", version: "1", times });
   }
 

@@ -25,7 +25,7 @@ export class HashingViewer implements Disposable {
       open: (handlers, signal) => openLink({ url, headers: {}, ...more }, handlers, signal),
       clientName: "hashing",
       version: "0",
-      backoff: { quickMs: 20, firstMs: 50, maxMs: 200 },
+      times: { quickMs: 20, firstMs: 50, maxMs: 200 },
     });
     this.#socket.attach(
       sessionId,

@@ -1,7 +1,7 @@
 // What the tests of the /ws client share: a client of the server in memory, and what it gets.
 
 import { expect } from "vitest";
-import type { ReceivedOutput } from "../../../src/protocol/client/attachments.ts";
+import type { ReceivedOutput } from "../../../src/protocol/client/attached-session.ts";
 import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/client/session-socket.ts";
 import type { ServiceError } from "../../../src/protocol/errors.ts";
 import type { SessionEvent } from "../../../src/protocol/frame/event.ts";
@@ -9,11 +9,13 @@ import { decodeFrame, decodeOutput, FrameType } from "../../../src/protocol/fram
 import type { Subscribed } from "../../../src/protocol/frame/payload.ts";
 import type { MemoryServer } from "./memory-server.ts";
 
-const fast = { quickMs: 0, firstMs: 0, maxMs: 1 };
-export const times = { connectMs: 5_000, tryMs: 5_000, pingMs: 20_000, probeMs: 5_000, stableMs: 0 };
+export const times = {
+  ...{ connectMs: 5_000, tryMs: 5_000, pingMs: 20_000, probeMs: 5_000, stableMs: 0 },
+  ...{ quickMs: 0, firstMs: 0, maxMs: 1 },
+};
 
 export function connect(server: MemoryServer, more: Partial<SessionSocketOptions> = {}): SessionSocket {
-  const own = { open: server.open, clientName: "test", version: "1", backoff: fast, times, resubscribeMs: 1 };
+  const own = { open: server.open, clientName: "test", version: "1", times, resubscribeMs: 1 };
   return new SessionSocket({ ...own, ...more });
 }
 

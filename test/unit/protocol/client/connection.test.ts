@@ -21,8 +21,8 @@ describe("the link", () => {
   test("is opened again with growing pauses until it opens", async () => {
     const server = new MemoryServer();
     server.refusal = new Error("connection refused");
-    const backoff = { quickMs: 1, firstMs: 2, maxMs: 8 };
-    using socket = connect(server, { backoff, now: () => 1_000, random: () => 0 });
+    const pauses = { quickMs: 1, firstMs: 2, maxMs: 8 };
+    using socket = connect(server, { times: { ...times, ...pauses }, now: () => 1_000, random: () => 0 });
     const waits: number[] = [];
     socket.onState((state) => void (state.kind === "waiting" && waits.push(state.until - 1_000)));
     await until(() => waits.length === 5);

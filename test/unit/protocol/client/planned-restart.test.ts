@@ -1,9 +1,7 @@
 // What a client does with GOAWAY: it leaves in good order, comes back by itself, and says nothing of it for a while.
 import { expect, test, vi } from "vitest";
 import type { ConnectionState } from "../../../../src/protocol/client/connection.ts";
-import { Pauses } from "../../../../src/protocol/client/connection.ts";
 import type { OpenLink } from "../../../../src/protocol/client/link.ts";
-import { PlannedRestart } from "../../../../src/protocol/client/planned-restart.ts";
 import type { SessionSocket } from "../../../../src/protocol/client/session-socket.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FrameType } from "../../../../src/protocol/frame/frame.ts";
@@ -172,39 +170,33 @@ test("an ordinary cut is not planned", async () => {
   expect(states.some((state) => "isPlanned" in state)).toBe(false);
 });
 
-test("a restart is planned for as long as one takes, and told when that is over", async () => {
-  const seen: string[] = [];
-  const over = Promise.withResolvers<void>();
-  using restart = new PlannedRestart(
-    {
-      due: () => void seen.push(`due ${restart.isOn}`),
-      over: () => over.resolve(),
-    },
-    1,
-  );
-  restart.begin(1);
-  restart.begin(0);
-  expect(restart.isOn).toBe(true);
-  expect(restart.longestPauseMs).toBe(200);
-  await over.promise;
-  expect([restart.isOn, seen]).toEqual([false, ["due true"]]);
-});
-
-test("a restart that takes longer is awaited with short pauses, until there is a link again", async () => {
-  const over = Promise.withResolvers<void>();
-  using restart = new PlannedRestart({ due: () => {}, over: () => over.resolve() }, 0);
-  expect(restart.longestPauseMs).toBe(undefined);
-  restart.begin(0);
-  await over.promise;
-  expect(restart.longestPauseMs).toBe(2_000);
-  restart.end();
-  expect(restart.longestPauseMs).toBe(undefined);
-});
-
-test("pauses grow where nobody said that the server comes back, and do not where one did", () => {
-  const pauses = new Pauses({ quickMs: 1, firstMs: 10, maxMs: 1_000, random: () => 0 });
-  expect([1, 2, 3].map(() => pauses.next())).toEqual([1, 10, 20]);
-  pauses.startOver();
-  expect([1, 2, 3].map(() => pauses.next(5))).toEqual([1, 5, 5]);
-  expect(pauses.next()).toBe(10);
+test("a restart is planned for 2 s, told when that is over, and awaited for a minute; only then do the pauses grow", async () => {
+  vi.useFakeTimers();
+  using stack = new DisposableStack();
+  stack.defer(() => vi.useRealTimers());
+  const server = new MemoryServer();
+  const pauses = { quickMs: 1, firstMs: 10, maxMs: 15_000 };
+  const socket = stack.use(connect(server, { times: { ...times, ...pauses }, random: () => 0 }));
+  await socket.opened(1_000);
+  server.refusal = new Error("connection refused");
+  const planned: boolean[] = [];
+  const waits: number[] = [];
+  socket.onState((state) => {
+    planned.push("isPlanned" in state);
+    if (state.kind === "waiting") waits.push(state.until - Date.now());
+  });
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  server.send(FrameType.GOAWAY, "", encodeJson({ ...AT_ONCE, afterMs: 1_000 }));
+  await vi.advanceTimersByTimeAsync(1_999);
+  expect(planned.every(Boolean)).toBe(true);
+  expect(waits.splice(0)).toEqual([1, ...Array(10).fill(200)]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(planned).toContain(false);
+  waits.length = 0;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(waits.slice(-8)).toEqual([10, 20, 40, 80, 160, 320, 640, 1_280]);
+  expect(new Set(waits.slice(0, -8))).toEqual(new Set([2_000]));
+  server.refusal = undefined;
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(socket.state).toEqual({ kind: "open" });
 });

@@ -30,8 +30,13 @@ function asking(status: number, body: string): Disposable & { readonly connectio
     return link;
   };
   const connection = new Connection(
-    { open, backoff: { quickMs: 1, firstMs: 1, maxMs: 1 } },
-    { opened: () => undefined, message: () => undefined, leaving: () => false, lost: () => undefined },
+    { open, times: { quickMs: 1, firstMs: 1, maxMs: 1 } },
+    {
+      opened: () => undefined,
+      message: () => undefined,
+      leaving: async () => undefined,
+      lost: () => undefined,
+    },
   );
   return { connection, [Symbol.dispose]: () => connection[Symbol.dispose]() };
 }
