@@ -18,7 +18,7 @@ import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { Ownership } from "./ownership.ts";
 import type { Registry, RegistryChange } from "./registry/registry.ts";
-import { RemoteConnection, type RemoteSessionBackend, reach } from "./remote-connection.ts";
+import { RemoteConnection, type RemoteSessionBackend } from "./remote-connection.ts";
 import type { Remote } from "./remote-state.ts";
 import { Search } from "./search.ts";
 
@@ -82,9 +82,8 @@ export class Fleet implements SessionBackend {
 
   /** Resolves with the number of sessions that a remote has now. Throws `remote_not_found`, `remote_unreachable`. */
   async refresh(name: string): Promise<number> {
-    const remote = this.#remote(name);
-    if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
-    await reach(remote.label, () => remote.sessions.caughtUp());
+    const remote = this.#named(name);
+    await remote.reach((sessions) => sessions.caughtUp());
     return remote.records.size;
   }
 
@@ -95,9 +94,7 @@ export class Fleet implements SessionBackend {
 
   /** Sends requests to a remote. Throws `remote_not_found`. */
   senderOf(name: string): Send {
-    const remote = this.#remote(name);
-    if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
-    return remote.sessions.send;
+    return this.#named(name).sessions.send;
   }
 
   /** Number of open uplinks: at most one for each remote. */
@@ -107,8 +104,7 @@ export class Fleet implements SessionBackend {
 
   /** Number of known sessions whose program runs. */
   get running(): number {
-    const counts = this.#listedRemotes().map((remote) => remote.running - this.#hiddenRunning(remote));
-    return counts.reduce((sum, count) => sum + count, 0);
+    return this.all().filter(({ status }) => status === "running").length;
   }
 
   /** Returns the same array until something changes. */
@@ -136,7 +132,7 @@ export class Fleet implements SessionBackend {
 
   async get(id: string): Promise<SessionRecord> {
     const remote = await this.#search.ownerOf(id);
-    return await reach(remote.label, () => remote.ask((sessions) => sessions.get(id)));
+    return remote.labelled(await remote.reach((sessions) => sessions.get(id)));
   }
 
   async create({ remoteId, ...request }: CreateSession): Promise<SessionRecord> {
@@ -144,12 +140,12 @@ export class Fleet implements SessionBackend {
     const owner = request.id === undefined ? remote : (this.#owners.of(request.id) ?? remote);
     // The id would lead to the other remote. The chosen remote itself checks whether the id is free there.
     if (owner !== remote) throw new ServiceError("session_exists", `session ${request.id} exists already`);
-    return await reach(remote.label, () => remote.ask((sessions) => sessions.create(request)));
+    return remote.labelled(await remote.reach((sessions) => sessions.create(request)));
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
     const remote = await this.#search.ownerOf(id);
-    return await reach(remote.label, () => remote.ask((sessions) => sessions.rename(id, name)));
+    return remote.labelled(await remote.reach((sessions) => sessions.rename(id, name)));
   }
 
   remove(id: string): Promise<Removal> {
@@ -178,12 +174,15 @@ export class Fleet implements SessionBackend {
 
   async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
     const remote = await this.#search.ownerOf(id);
-    const subscription = await reach(remote.label, () => remote.subscribe(id, sink, flags));
-    const { request } = subscription;
+    const subscription = await remote.reach((sessions) => sessions.subscribe(id, sink, flags));
+    const { record, request } = subscription;
+    remote.viewers.add(subscription);
     return {
       ...subscription,
-      ...(request && { request: (wanted) => reach(remote.label, () => request(wanted)) }),
+      record: remote.labelled(record),
+      ...(request && { request: (wanted) => remote.reach(() => request(wanted)) }),
       [Symbol.dispose]: () => {
+        if (!remote.viewers.delete(subscription)) return;
         subscription[Symbol.dispose]();
         this.#forgetUnwatched();
       },
@@ -202,9 +201,8 @@ export class Fleet implements SessionBackend {
 
   /** If the owner is known, the call is made synchronously, so that input keeps the order of the calls. */
   #forward<T>(id: string, work: (sessions: SessionBackend) => Promise<T>): Promise<T> {
-    const begin = (remote: RemoteConnection): Promise<T> => reach(remote.label, () => work(remote.sessions));
-    const located = this.#search.ownerOf(id);
-    return located instanceof Promise ? located.then(begin) : begin(located);
+    const owner = this.#search.ownerOf(id);
+    return owner instanceof Promise ? owner.then((remote) => remote.reach(work)) : owner.reach(work);
   }
 
   /** Throws `remote_id_required`, `remote_not_found`. */
@@ -220,6 +218,13 @@ export class Fleet implements SessionBackend {
     const own = "start the HQ with --hq-sessions for sessions of its own";
     const hint = remoteId === LOCAL ? own : "GET /api/remotes has them";
     throw new ServiceError("remote_not_found", `no remote with the id ${remoteId}: ${hint}`);
+  }
+
+  /** Throws `remote_not_found`. */
+  #named(name: string): RemoteConnection<RemoteSessionBackend> {
+    const remote = this.#remote(name);
+    if (remote !== undefined) return remote;
+    throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
   }
 
   #remote(name: string): RemoteConnection<RemoteSessionBackend> | undefined {
@@ -239,14 +244,6 @@ export class Fleet implements SessionBackend {
     return known === remote && known.sessions.hasTarget;
   }
 
-  /** Number of running sessions of a remote whose ids other remotes had first. */
-  #hiddenRunning(remote: RemoteConnection): number {
-    if (!this.#owners.hasConflicts) return 0;
-    const isHidden = ({ id, status }: SessionRecord): boolean =>
-      status === "running" && this.#owners.of(id) !== remote;
-    return [...remote.records.values()].filter(isHidden).length;
-  }
-
   #registryChanged({ kind, remote }: RegistryChange): void {
     if (kind === "left") this.#leave(remote);
     else this.#register(remote, kind === "joined");
@@ -259,8 +256,7 @@ export class Fleet implements SessionBackend {
     const remote = known ?? this.#follow(new RemoteConnection(registered, connect(target)));
     this.#remotes.set(registered.name, remote);
     remote.sessions.retarget(target);
-    const isRelabelled = remote.label.id !== registered.id || remote.label.url !== registered.url;
-    remote.label = registered;
+    const isRelabelled = remote.relabel(registered);
     if (isNew || isRelabelled) this.#announceSessions(remote);
     if (isNew) void this.#introduce(remote, registered);
   }
@@ -329,7 +325,7 @@ export class Fleet implements SessionBackend {
   /** The sessions of an unlisted remote are kept while they have viewers, whose input is refused as `remote_unreachable`. */
   #forgetUnwatched(): void {
     for (const [name, remote] of this.#remotes) {
-      if (this.#isListed(remote) || remote.isWatched) continue;
+      if (this.#isListed(remote) || remote.viewers.size > 0) continue;
       this.#remotes.delete(name);
       for (const sessionId of remote.records.keys()) this.#release(sessionId, remote);
       void remote[Symbol.asyncDispose]();

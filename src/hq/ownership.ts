@@ -6,13 +6,6 @@ export class Ownership<Owner> {
   /** All remotes that have a session with the id, in order of arrival. */
   readonly #holders = new Map<string, readonly Owner[]>();
 
-  #conflicts = 0;
-
-  /** Whether any id has several holders. */
-  get hasConflicts(): boolean {
-    return this.#conflicts > 0;
-  }
-
   of(sessionId: string): Owner | undefined {
     return this.#holders.get(sessionId)?.[0];
   }
@@ -22,7 +15,6 @@ export class Ownership<Owner> {
     const holders = this.#holders.get(sessionId) ?? [];
     if (holders.includes(owner)) return false;
     this.#holders.set(sessionId, [...holders, owner]);
-    if (holders.length > 0) this.#conflicts += 1;
     return holders.length > 0;
   }
 
@@ -30,7 +22,6 @@ export class Ownership<Owner> {
   release(sessionId: string, owner: Owner): Owner | undefined {
     const holders = this.#holders.get(sessionId) ?? [];
     const rest = holders.filter((holder) => holder !== owner);
-    if (rest.length > 0 && rest.length < holders.length) this.#conflicts -= 1;
     if (rest.length > 0) this.#holders.set(sessionId, rest);
     else this.#holders.delete(sessionId);
     return holders[0] === owner ? rest[0] : undefined;

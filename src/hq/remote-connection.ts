@@ -2,29 +2,18 @@
 
 import { isTimeout } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
-import type { Send } from "../protocol/client/send.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
+import type { RemoteSessions } from "../remote/remote-sessions.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
-import type { SessionBackend, Sink, Subscription } from "../sessions/backend.ts";
+import type { SessionBackend, Subscription } from "../sessions/backend.ts";
 import type { Remote } from "./remote-state.ts";
 
-/** The sessions of another server, whose address and token may change: RemoteSessions. */
-export type RemoteSessionBackend = SessionBackend & {
-  readonly isConnected: boolean;
-  /** Sends any request to that server. */
-  readonly send: Send;
-  /** Whether the server has an address: it is registered. */
-  readonly hasTarget: boolean;
-  /** Sets the server's address. `undefined`: the server has left, and nothing is sent to it. */
-  retarget(target: UplinkTarget | undefined): void;
-  /** Whether the server reports every change of its sessions; otherwise only its list does. */
-  readonly isWatchable: boolean;
-  /** Resolves when all changes of its sessions up to now are known. */
-  caughtUp(): Promise<void>;
-};
+/** The sessions of another server, whose address and token may change. */
+export type RemoteSessionBackend = SessionBackend &
+  Pick<RemoteSessions, "isConnected" | "send" | "hasTarget" | "retarget" | "isWatchable" | "caughtUp">;
 
 /** How a remote is reached: over http(s), with the bearer token that it registered. `ca` is trusted besides Node's roots. */
 export function remoteTarget(
@@ -39,31 +28,32 @@ export type RemoteLabel = Pick<Remote, "id" | "name"> & { readonly url?: string 
 
 export class RemoteConnection<Backend extends SessionBackend = SessionBackend> implements AsyncDisposable {
   readonly sessions: Backend;
+  /** Subscriptions to its sessions. */
+  readonly viewers = new Set<Subscription>();
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
   /** By public id. */
   readonly #records = new Map<string, SessionRecord>();
   #label: RemoteLabel;
-  #running: number | undefined;
-  #subscriptions = 0;
 
   constructor(label: RemoteLabel, sessions: Backend) {
     this.#label = label;
     this.sessions = sessions;
     this.#watching = sessions.watch((event) => this.#heard(event));
-    for (const record of sessions.all()) this.#records.set(record.id, this.#labelled(record));
+    for (const record of sessions.all()) this.#records.set(record.id, this.labelled(record));
   }
 
   get label(): RemoteLabel {
     return this.#label;
   }
 
-  /** Sets the id and address of the same remote. */
-  set label(label: RemoteLabel) {
+  /** Sets the id and address of the same remote. Returns whether they have changed. */
+  relabel(label: RemoteLabel): boolean {
     const { id, url } = this.#label;
     this.#label = label;
-    if (id === label.id && url === label.url) return;
-    for (const [sessionId, record] of this.#records) this.#records.set(sessionId, this.#labelled(record));
+    if (id === label.id && url === label.url) return false;
+    for (const [sessionId, record] of this.#records) this.#records.set(sessionId, this.labelled(record));
+    return true;
   }
 
   /** By public id, labelled with the remote. */
@@ -71,40 +61,14 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
     return this.#records;
   }
 
-  /** Number of sessions whose program runs; counted once after each change. */
-  get running(): number {
-    this.#running ??= [...this.#records.values()].filter(({ status }) => status === "running").length;
-    return this.#running;
-  }
-
-  /** Whether one of its sessions has a viewer. */
-  get isWatched(): boolean {
-    return this.#subscriptions > 0;
-  }
-
   /** Called with each event, after `records` was updated. */
   onEvent(listener: (event: ServerEvent) => void): Disposable {
     return this.#events.on(listener);
   }
 
-  /** Labels the record that the question returns. */
-  async ask(question: (sessions: SessionBackend) => Promise<SessionRecord>): Promise<SessionRecord> {
-    return this.#labelled(await question(this.sessions));
-  }
-
-  async subscribe(sessionId: string, sink: Sink, flags?: number): Promise<Subscription> {
-    const { record, ...subscription } = await this.sessions.subscribe(sessionId, sink, flags);
-    this.#subscriptions += 1;
-    let isOver = false;
-    return {
-      ...subscription,
-      record: this.#labelled(record),
-      [Symbol.dispose]: () => {
-        if (!isOver) this.#subscriptions -= 1;
-        isOver = true;
-        subscription[Symbol.dispose]();
-      },
-    };
+  /** Does work on its sessions; errors as with the function `reach`. */
+  reach<T>(work: (sessions: Backend) => Promise<T>): Promise<T> {
+    return reach(this.#label, () => work(this.sessions));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -115,15 +79,15 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
   #heard(event: ServerEvent): void {
     const { type, sessionId = "", key } = event;
     const known = this.#records.get(sessionId);
-    const record = event.record && this.#labelled(event.record);
+    const record = event.record && this.labelled(event.record);
     if (record !== undefined) this.#records.set(sessionId, record);
     else if (type === "session-removed" && known !== undefined && keyOf(known) === key)
       this.#records.delete(sessionId);
-    this.#running = undefined;
     this.#events.emit({ ...event, ...(record && { record }), remoteName: this.#label.name });
   }
 
-  #labelled(record: SessionRecord): SessionRecord {
+  /** The record with the remote's name, id and url. */
+  labelled(record: SessionRecord): SessionRecord {
     const { name, id, url } = this.#label;
     const labels = { source: name, remoteId: id, remoteName: name };
     return { ...record, ...labels, ...(url === undefined ? {} : { remoteUrl: url }) };

@@ -5,31 +5,26 @@ import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Ownership } from "./ownership.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { RemoteConnection } from "./remote-connection.ts";
-import { reach } from "./remote-connection.ts";
+
+export type SearchOptions = {
+  readonly remotes: () => readonly RemoteConnection[];
+  readonly owners: Ownership<RemoteConnection>;
+  /** Remotes that may come back in a moment. */
+  readonly down: () => Registry["down"];
+  /** The remote that left with that session and may return with it in a moment. */
+  readonly departedRemote: (sessionId: string) => string | undefined;
+};
 
 /**
  * Finds the owner of a session. If it is not known, all remotes are asked, once for all concurrent callers, who continue
  * in the order of their calls.
  */
 export class Search {
-  readonly #remotes: () => readonly RemoteConnection[];
-  readonly #owners: Ownership<RemoteConnection>;
-  readonly #down: () => Registry["down"];
-  readonly #departedRemote: (sessionId: string) => string | undefined;
+  readonly #options: SearchOptions;
   readonly #searches = new KeyedSingleFlight<RemoteConnection>();
 
-  constructor(options: {
-    remotes: () => readonly RemoteConnection[];
-    owners: Ownership<RemoteConnection>;
-    /** Remotes that may come back in a moment. */
-    down: () => Registry["down"];
-    /** The remote that left with that session and may return with it in a moment. */
-    departedRemote: (sessionId: string) => string | undefined;
-  }) {
-    this.#remotes = options.remotes;
-    this.#owners = options.owners;
-    this.#down = options.down;
-    this.#departedRemote = options.departedRemote;
+  constructor(options: SearchOptions) {
+    this.#options = options;
   }
 
   /**
@@ -38,27 +33,28 @@ export class Search {
    * left with the session.
    */
   ownerOf(sessionId: string): RemoteConnection | Promise<RemoteConnection> {
-    const owner = this.#owners.of(sessionId);
+    const owner = this.#options.owners.of(sessionId);
     if (owner !== undefined && this.#searches.running(sessionId) === undefined) return owner;
     return this.#searches.ask(sessionId, () => this.#find(sessionId));
   }
 
   async #find(sessionId: string): Promise<RemoteConnection> {
+    const { remotes, owners } = this.#options;
     try {
-      await Promise.any(this.#remotes().map((remote) => ask(remote, sessionId)));
+      await Promise.any(remotes().map((remote) => ask(remote, sessionId)));
     } catch (cause) {
       throw reasons(cause).find(({ code }) => code !== "session_not_found") ?? this.#missing(sessionId);
     }
     // If two remotes have the session, the one whose record arrived first is the owner.
-    const owner = this.#owners.of(sessionId);
+    const owner = owners.of(sessionId);
     if (owner === undefined) throw this.#missing(sessionId);
     return owner;
   }
 
   /** No registered remote has the session. */
   #missing(sessionId: string): ServiceError {
-    const departed = this.#departedRemote(sessionId);
-    const down = this.#down();
+    const departed = this.#options.departedRemote(sessionId);
+    const down = this.#options.down();
     const latest = down.at(-1);
     if (latest === undefined && departed !== undefined) {
       return new ServiceError(
@@ -79,7 +75,7 @@ export class Search {
 }
 
 async function ask(remote: RemoteConnection, sessionId: string): Promise<void> {
-  const asked = reach(remote.label, async () => remote.sessions.find(sessionId));
+  const asked = remote.reach(async (sessions) => sessions.find(sessionId));
   try {
     await withDeadline(asked, SESSION_SEARCH_TIMEOUT_MS, "the search for a session");
   } catch (cause) {
