@@ -133,11 +133,9 @@ async function sharedRegistry(
 ): Promise<SharedRegistry | undefined> {
   if (role.kind !== "hq" || role.sharedRegistry === undefined) return undefined;
   // Loaded on demand, to save memory.
-  const { RedisFollower } = await import("../hq/registry/redis-follower.ts");
   const { RedisTables } = await import("../hq/registry/redis-tables.ts");
   const { RedisRecords } = await import("../hq/registry/redis-records.ts");
-  const follower = new RedisFollower({ address: role.sharedRegistry, ca, log, random: Math.random });
-  const tables = new RedisTables({ follower, seal, replicaId });
-  const instanceId = (): string => tables.instanceId;
-  return { tables, records: new RedisRecords({ follower, seal, instanceId, now: () => Date.now() }) };
+  const address = role.sharedRegistry;
+  const tables = new RedisTables({ address, ca, log, random: Math.random, seal, replicaId });
+  return { tables, records: new RedisRecords({ tables, seal, now: () => Date.now() }) };
 }

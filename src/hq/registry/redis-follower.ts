@@ -25,13 +25,13 @@ export type RedisFollowerOptions = {
   readonly random: () => number;
 };
 
-/** One kind of data in Redis, of which this process has a copy. */
-export type FollowedPart = {
+/** The copy that this process has of the data in Redis. */
+export type Copy = {
   /** Reads everything over a new connection. Returns its revision. */
   read(run: RunScript): Promise<number>;
-  /** Applies a change, which may be older than the data that was read. Changes of other parts are ignored. */
+  /** Applies the next change. */
   apply(fields: Readonly<Record<string, string>>): void;
-  /** All parts were read over a new connection, which can be used from now on. */
+  /** Everything was read over a new connection, which can be used from now on. */
   ready(): void;
 };
 
@@ -49,14 +49,14 @@ export class RedisFollower implements AsyncDisposable {
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
   readonly #progress = new Emitter<void>();
-  /** The revision of the first part is the one that changes are followed from. */
-  readonly #parts: FollowedPart[] = [];
+  readonly #copy: Copy;
   #revision = 0;
   #link: RedisLink | undefined;
   #following: Promise<void> = Promise.resolve();
 
-  constructor(options: RedisFollowerOptions) {
+  constructor(options: RedisFollowerOptions, copy: Copy) {
     this.#options = options;
+    this.#copy = copy;
     this.#backoff = new Backoff({
       ...{ firstMs: RETRY_FIRST_MS, maxMs: REGISTRY_RETRY_MAX_MS, random: options.random },
     });
@@ -67,12 +67,7 @@ export class RedisFollower implements AsyncDisposable {
     return this.#link !== undefined;
   }
 
-  /** Call it before `start`. */
-  add(part: FollowedPart): void {
-    this.#parts.push(part);
-  }
-
-  /** Reads all parts. Throws `start_failed`. */
+  /** Reads everything. Throws `start_failed`. */
   async start(): Promise<void> {
     try {
       const link = await this.#connect();
@@ -134,7 +129,7 @@ export class RedisFollower implements AsyncDisposable {
     const registry = formatRedisAddress(address);
     for (let link: RedisLink | undefined = first; link !== undefined; link = await this.#reconnect()) {
       if (link !== first) log.info({ registry }, "registry is back");
-      for (const part of this.#parts) part.ready();
+      this.#copy.ready();
       const reason = await this.#readChanges(link);
       if (!this.#stop.signal.aborted) {
         log.warn({ registry, reason }, "registry is out of reach: going on with what is known");
@@ -178,10 +173,7 @@ export class RedisFollower implements AsyncDisposable {
     const { address, ca } = this.#options;
     const link = await RedisLink.open(address, ca, this.#stop.signal);
     try {
-      const run: RunScript = (script, keys, values) => link.run(script, keys, values);
-      const revisions: number[] = [];
-      for (const part of this.#parts) revisions.push(await part.read(run));
-      this.#revision = revisions[0] ?? 0;
+      this.#revision = await this.#copy.read((script, keys, values) => link.run(script, keys, values));
       // After disposal nobody would close this link.
       this.#stop.signal.throwIfAborted();
       this.#link = link;
@@ -203,8 +195,7 @@ export class RedisFollower implements AsyncDisposable {
     const at = Number.parseInt(entryId, 10);
     if (at !== this.#revision + 1) throw new Error("changes were missed");
     this.#revision = at;
-    const changed = Object.fromEntries(pairsOf(fields));
-    for (const part of this.#parts) part.apply(changed);
+    this.#copy.apply(Object.fromEntries(pairsOf(fields)));
     this.#progress.emit();
   }
 

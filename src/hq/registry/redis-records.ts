@@ -9,53 +9,50 @@ import {
 } from "../../lib/data/live-records.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { type FollowedPart, pairsOf, type RedisFollower } from "./redis-follower.ts";
-import {
-  END_RECORD,
-  FIND,
-  PUT_RECORD,
-  PUT_TICKET,
-  READ_RECORDS,
-  REGISTRY_KEYS,
-  type RunScript,
-  type Script,
-  TAKE_TICKET,
-} from "./redis-scripts.ts";
+import { PUT_TICKET, REGISTRY_KEYS, TAKE_TICKET } from "./redis-scripts.ts";
+import type { RedisTables } from "./redis-tables.ts";
+import type { TableChange, TableUpdate } from "./tables.ts";
 
 export type RedisRecordsOptions = {
-  readonly follower: RedisFollower;
+  readonly tables: RedisTables;
   readonly seal: Seal;
-  readonly instanceId: () => string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
-const { revision, changes, records, recordTimes, endedRecords } = REGISTRY_KEYS;
-const KEYS = [revision, changes, records, recordTimes, endedRecords];
+/** At most this often one HQ removes expired records from Redis, and at most so many. */
+const SWEEP_INTERVAL_MS = 60_000;
+const MAX_SWEPT = 500;
 
-/** Alternating ids and values. */
-const Contents = z.tuple([z.int(), z.array(z.string()), z.array(z.string())]);
+/** A record; of an ended one only its expiry. */
+const Kept = z.union([
+  z.object({ kind: z.string(), expiresAtS: z.number(), value: z.unknown() }),
+  z.object({ kind: z.undefined().optional(), expiresAtS: z.number() }),
+]);
+type Kept = z.infer<typeof Kept>;
 const Found = z.string().nullable();
-const Kept = z.object({ kind: z.string(), expiresAtS: z.number(), value: z.unknown() });
 
 /**
  * Each HQ has a copy of every record. While Redis is unreachable, each continues with its copy. Afterwards the copies are
  * merged: a record that has ended at any HQ has ended at all.
  */
-export class RedisRecords implements SharedRecordStore, FollowedPart {
+export class RedisRecords implements SharedRecordStore {
   readonly tickets: TicketStore;
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
+  /** The entries in Redis by id. */
+  readonly #stored = new Map<string, { readonly text: string; readonly hasEnded: boolean }>();
+  #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: RedisRecordsOptions) {
     this.#options = options;
     this.#copy = new LiveRecords(options.now);
     this.tickets = redisTickets(options);
-    options.follower.add(this);
+    options.tables.watch((update) => this.#updated(update));
   }
 
   get instanceId(): string {
-    return this.#options.instanceId();
+    return this.#options.tables.instanceId;
   }
 
   get(id: string): LiveRecord | undefined {
@@ -66,23 +63,21 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
   async find(id: string): Promise<LiveRecord | undefined> {
     const known = this.#copy.get(id);
     if (known !== undefined || this.#copy.hasEnded(id)) return known;
-    const text = await this.#sealed(id);
-    if (text !== undefined) this.#put(id, text);
+    const text = await this.#options.tables.get("records", id);
+    if (text !== undefined) this.#hear(id, text);
     return this.#copy.get(id);
   }
 
   async latest(id: string): Promise<LiveRecord | undefined> {
-    const text = await this.#sealed(id).catch(() => undefined);
-    return text === undefined ? this.#copy.get(id) : this.#mustOpen(id, text);
+    const text = await this.#options.tables.get("records", id).catch(() => undefined);
+    return this.#latest(id, text);
   }
 
   async update(id: string, change: (latest: LiveRecord | undefined) => Promise<LiveRecord>): Promise<void> {
-    for (let isDone = false; !isDone; ) {
-      const text = await this.#sealed(id);
-      // Redis may have lost the record and not received it again yet.
-      const record = await change(text === undefined ? this.#copy.get(id) : this.#mustOpen(id, text));
-      const [done] = await this.#change(PUT_RECORD, [...this.#written(record), text ?? ""]);
-      isDone = done === 1;
+    for (;;) {
+      const text = await this.#options.tables.get("records", id);
+      const record = await change(this.#latest(id, text));
+      if (this.#copy.hasEnded(id) || (await this.#commit(this.#change(id, text, record)))) return;
     }
   }
 
@@ -91,86 +86,105 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
   }
 
   async put(record: LiveRecord): Promise<void> {
-    if (this.#copy.put(record)) await this.#change(PUT_RECORD, this.#written(record));
+    if (!this.#copy.put(record)) return;
+    this.#sweep();
+    await this.#store(record.id, record);
   }
 
   async end(all: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void> {
     for (const { id, expiresAtS } of all) this.#copy.end(id, expiresAtS);
-    await Promise.all(all.map(({ id, expiresAtS }) => this.#change(END_RECORD, [id, `${expiresAtS}`])));
+    await Promise.all(all.map(({ id, expiresAtS }) => this.#store(id, { expiresAtS })));
   }
 
   watch(listener: (id: string) => void): Disposable {
     return this.#copy.watch(listener);
   }
 
-  /** Merges Redis and the copy in both directions. */
-  async read(run: RunScript): Promise<number> {
-    const [at, live, ended] = Contents.parse(await run(READ_RECORDS, KEYS, []));
-    const [there, endedThere] = [new Map(pairsOf(live)), new Map(pairsOf(ended))];
-    for (const [id, expiresAtS] of endedThere) this.#copy.end(id, Number(expiresAtS));
-    for (const [id, text] of there) this.#put(id, text);
-    const ownEnded = this.#copy.ended().filter(([id]) => !endedThere.has(id));
-    const own = this.#copy.all().filter(({ id }) => !there.has(id));
+  #updated({ table, isWhole, entries }: TableUpdate): void {
+    if (table !== "records") return;
+    if (isWhole) this.#stored.clear();
+    for (const [id, text] of entries) this.#hear(id, text);
+    // If that fails, it is repeated after the reconnect.
+    if (isWhole) void this.#merge().catch(() => undefined);
+  }
+
+  /** Ignores an entry that was sealed with another secret. */
+  #hear(id: string, text: string | undefined): void {
+    const kept = text === undefined ? undefined : this.#opened(id, text);
+    if (text === undefined) this.#stored.delete(id);
+    else this.#stored.set(id, { text, hasEnded: kept !== undefined && kept.kind === undefined });
+    if (kept === undefined) return;
+    if (kept.kind !== undefined) this.#copy.put({ id, ...kept });
+    else this.#copy.end(id, kept.expiresAtS);
+  }
+
+  /** Stores own records that Redis does not have, and own ends. */
+  async #merge(): Promise<void> {
+    const own = this.#copy.all().filter(({ id }) => !this.#stored.has(id));
+    const ended = this.#copy.ended().filter(([id]) => this.#stored.get(id)?.hasEnded !== true);
     await Promise.all([
-      ...ownEnded.map(([id, expiresAtS]) => run(END_RECORD, KEYS, [id, `${expiresAtS}`])),
+      ...ended.map(([id, expiresAtS]) => this.#store(id, { expiresAtS })),
       // Another HQ may have stored a newer version meanwhile.
-      ...own.map((record) => run(PUT_RECORD, KEYS, [...this.#written(record), ""])),
+      ...own.map((record) => this.#commit(this.#change(record.id, undefined, record))),
     ]);
-    return at;
   }
 
-  apply({ record: id, sealed = "", expiresAtS = "" }: Readonly<Record<string, string>>): void {
-    if (id === undefined) return;
-    if (sealed === "") this.#copy.end(id, Number(expiresAtS));
-    else this.#put(id, sealed);
+  /** Replaces any entry of the record; an ended record stays ended. */
+  async #store(id: string, kept: Kept): Promise<void> {
+    do {
+      if (kept.kind !== undefined && this.#copy.hasEnded(id)) return;
+    } while (!(await this.#commit(this.#change(id, this.#stored.get(id)?.text, kept))));
   }
 
-  ready(): void {}
-
-  /** Ignores a record that was sealed with another secret. */
-  #put(id: string, text: string): void {
-    const record = this.#opened(id, text);
-    if (record !== undefined) this.#copy.put(record);
+  /** Removes expired entries from Redis. */
+  #sweep(): void {
+    const now = this.#options.now();
+    if (now - this.#sweptAt < SWEEP_INTERVAL_MS) return;
+    this.#sweptAt = now;
+    const valid = new Set([...this.#copy.all().map(({ id }) => id), ...this.#copy.ended().map(([id]) => id)]);
+    const expired = [...this.#stored].filter(([id]) => !valid.has(id)).slice(0, MAX_SWEPT);
+    if (expired.length === 0) return;
+    const changes = expired.map(([id, { text }]) => this.#change(id, text, undefined));
+    // If another HQ was faster, the rest is removed the next time.
+    void this.#commit(...changes).catch(() => false);
   }
 
-  #opened(id: string, text: string): LiveRecord | undefined {
-    const opened = this.#options.seal.open(sealOf("record", id), text);
-    return opened === undefined ? undefined : { id, ...Kept.parse(JSON.parse(opened)) };
-  }
-
-  #mustOpen(id: string, text: string): LiveRecord {
-    const record = this.#opened(id, text);
-    if (record !== undefined) return record;
+  #latest(id: string, text: string | undefined): LiveRecord | undefined {
+    // Redis may have lost the record and not received it again yet.
+    if (text === undefined) return this.#copy.get(id);
+    const kept = this.#opened(id, text);
+    if (kept !== undefined) return kept.kind === undefined ? undefined : { id, ...kept };
     throw new ServiceError(
       "internal_error",
       `the record ${id} in the registry was sealed with another secret`,
     );
   }
 
-  async #sealed(id: string): Promise<string | undefined> {
-    return Found.parse(await this.#options.follower.run(FIND, [records], [id])) ?? undefined;
+  #opened(id: string, text: string): Kept | undefined {
+    const opened = this.#options.seal.open(sealOf("record", id), text);
+    return opened === undefined ? undefined : Kept.parse(JSON.parse(opened));
   }
 
-  #written({ id, kind, expiresAtS, value }: LiveRecord): readonly string[] {
-    const text = JSON.stringify({ kind, expiresAtS, value });
-    return [id, `${expiresAtS}`, this.#options.seal.seal(sealOf("record", id), text)];
+  #change(id: string, before: string | undefined, kept: Kept | undefined): TableChange {
+    const after = kept && this.#options.seal.seal(sealOf("record", id), JSON.stringify(Kept.parse(kept)));
+    return { table: "records", id, before, after };
   }
 
-  #change(script: Script, values: readonly string[]): Promise<unknown[]> {
-    return this.#options.follower.change(script, KEYS, values);
+  #commit(...changes: readonly TableChange[]): Promise<boolean> {
+    return this.#options.tables.commit(changes);
   }
 }
 
 /** Redis makes sure that no ticket is taken twice, at any HQ. */
-function redisTickets({ follower, seal }: Pick<RedisRecordsOptions, "follower" | "seal">): TicketStore {
+function redisTickets({ tables, seal }: RedisRecordsOptions): TicketStore {
   return {
     put: async (kind, hash, text) => {
       const sealed = seal.seal(sealOf(kind.name, hash), text);
       const values = [hash, sealed, `${kind.lifetimeMs}`, `${kind.maxEntries}`];
-      await follower.run(PUT_TICKET, keysOf(kind), values);
+      await tables.run(PUT_TICKET, keysOf(kind), values);
     },
     take: async (kind, hash) => {
-      const sealed = Found.parse(await follower.run(TAKE_TICKET, keysOf(kind), [hash]));
+      const sealed = Found.parse(await tables.run(TAKE_TICKET, keysOf(kind), [hash]));
       return sealed === null ? undefined : seal.open(sealOf(kind.name, hash), sealed);
     },
   };

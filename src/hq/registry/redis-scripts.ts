@@ -1,5 +1,5 @@
 // The scripts that run in Redis, each atomically. All keys are passed in, so that a Redis user can be limited to them.
-import { MAX_ENDED_RECORDS, MAX_REGISTRY_CHANGES } from "../../protocol/limits.ts";
+import { MAX_REGISTRY_CHANGES } from "../../protocol/limits.ts";
 
 export type Script = { readonly name: string; readonly text: string };
 
@@ -16,20 +16,13 @@ export const REGISTRY_KEYS = {
   instance: "ttyhq:instance",
   /** Number: goes up by one with each change. */
   revision: "ttyhq:revision",
-  /**
-   * Stream of changes, `REVISION-0` → tables, the changes as COMMIT has them. Or → record, an id; sealed, empty if it has
-   * ended; expiresAtS.
-   */
+  /** Stream of changes, `REVISION-0` → tables, the changes as COMMIT has them. */
   changes: "ttyhq:changes",
-  /** Hashes of sealed entries: remotes by name, join tokens by hash, keys of remotes by name. */
+  /** Hashes of sealed entries: remotes by name, join tokens by hash, keys of remotes by name, logins and share links by id. */
   remotes: "ttyhq:remotes-by-name",
   tokens: "ttyhq:join-tokens",
   keys: "ttyhq:remote-keys",
-  /** Hash: id → a login or share link, sealed. */
   records: "ttyhq:records",
-  /** Sorted sets: ids of these records, and of ended ones, by their expiry in seconds. */
-  recordTimes: "ttyhq:records:times",
-  endedRecords: "ttyhq:records:ended",
   /** For each kind, as `:KIND`, a hash: hash of a ticket → its sealed content; and a sorted set: by its end in ms. */
   tickets: "ttyhq:tickets",
   ticketTimes: "ttyhq:tickets:times",
@@ -60,12 +53,12 @@ export const FIND: Script = { name: "find", text: "return redis.call('HGET', KEY
 /** hash → {id, text, …}. */
 export const FIND_ALL: Script = { name: "find all", text: "return redis.call('HGETALL', KEYS[1])" };
 
-/** revision, instance, remotes; the instance where there is none → {revision, instance, {name, text, …}}. */
-export const READ_REMOTES: Script = {
-  name: "read remotes",
+/** revision, instance, remotes, records; the instance where there is none → {revision, instance, {id, text, …}, {…}}. */
+export const READ: Script = {
+  name: "read",
   text: `${CHANGE}
 redis.call('SET', KEYS[2], ARGV[1], 'NX')
-return { revision(), redis.call('GET', KEYS[2]), redis.call('HGETALL', KEYS[3]) }
+return { revision(), redis.call('GET', KEYS[2]), redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4]) }
 `,
 };
 
@@ -121,54 +114,6 @@ export const LEAVE: Script = {
 redis.call('ZREM', KEYS[2], ARGV[1])
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
-`,
-};
-
-/** All scripts of records begin with it: revision, changes, records, times, ended. */
-const RECORDS = `${CHANGE}
-local now = redis.call('TIME')[1]
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, 100)) do
-  redis.call('HDEL', KEYS[3], id)
-  redis.call('ZREM', KEYS[4], id)
-end
-redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now)
-redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_ENDED_RECORDS + 1})
-local id, expiresAtS, sealed, before = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local isOver = id and redis.call('ZSCORE', KEYS[5], id)
-`;
-
-/** … → {revision, records: id, sealed, …, ended: id, seconds, …}. */
-export const READ_RECORDS: Script = {
-  name: "read records",
-  text: `${RECORDS}
-return { revision(), redis.call('HGETALL', KEYS[3]), redis.call('ZRANGE', KEYS[5], 0, -1, 'WITHSCORES') }
-`,
-};
-
-/**
- * …; id, seconds, sealed, the expected sealed record, "" for none, or nothing for any → {revision, 1}, or {revision, 0}
- * if there is another one. An ended record stays ended.
- */
-export const PUT_RECORD: Script = {
-  name: "put record",
-  text: `${RECORDS}
-if isOver then return { revision(), 1 } end
-if before and (redis.call('HGET', KEYS[3], id) or '') ~= before then return { revision(), 0 } end
-redis.call('HSET', KEYS[3], id, sealed)
-redis.call('ZADD', KEYS[4], expiresAtS, id)
-return { change('record', id, 'sealed', sealed, 'expiresAtS', expiresAtS), 1 }
-`,
-};
-
-/** …; id, seconds → {revision}. */
-export const END_RECORD: Script = {
-  name: "end record",
-  text: `${RECORDS}
-if isOver then return { revision() } end
-redis.call('HDEL', KEYS[3], id)
-redis.call('ZREM', KEYS[4], id)
-redis.call('ZADD', KEYS[5], expiresAtS, id)
-return { change('record', id, 'sealed', '', 'expiresAtS', expiresAtS) }
 `,
 };
 

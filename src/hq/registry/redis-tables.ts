@@ -4,56 +4,63 @@ import { Emitter } from "../../lib/async/emitter.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { PROBE_LEASE_MS, PROBE_LEASE_PASSED_MS, REPLICA_LIFETIME_MS } from "../../protocol/limits.ts";
 import type { Lease, LeaseState } from "../health/health-check.ts";
-import { type FollowedPart, pairsOf, type RedisFollower } from "./redis-follower.ts";
+import { pairsOf, RedisFollower, type RedisFollowerOptions } from "./redis-follower.ts";
 import {
   COMMIT,
   FIND,
   FIND_ALL,
   LEAVE,
   PASS,
-  READ_REMOTES,
+  READ,
   REGISTRY_KEYS,
   type RunScript,
   type Script,
   TAKE,
 } from "./redis-scripts.ts";
-import type { RegistryTables, RemotesChange, TableChange, TableName } from "./tables.ts";
+import type { RegistryTables, TableChange, TableName, TableUpdate } from "./tables.ts";
 
-export type RedisTablesOptions = {
-  /** Disposed of with the tables. */
-  readonly follower: RedisFollower;
+export type RedisTablesOptions = RedisFollowerOptions & {
   /** The same for all HQs of the registry. */
   readonly seal: Seal;
   /** Identifies this HQ among them; new at every start. */
   readonly replicaId: string;
 };
 
-const { instance, revision, changes, remotes, tokens, keys } = REGISTRY_KEYS;
+const { instance, revision, changes, remotes, records } = REGISTRY_KEYS;
 /** The scripts name a table by its number, from 1 on. */
-const TABLES: readonly TableName[] = ["remotes", "tokens", "keys"];
-const COMMIT_KEYS = [revision, changes, remotes, tokens, keys];
-const REMOTES_NUMBER = 1;
+const TABLES: readonly TableName[] = ["remotes", "tokens", "keys", "records"];
+const COMMIT_KEYS = [revision, changes, ...TABLES.map((table) => REGISTRY_KEYS[table])];
 
-const Pairs = z.array(z.string());
-const Contents = z.tuple([z.int(), z.string(), Pairs]);
+const Pairs = z.array(z.string()).transform((list) => new Map(pairsOf(list)));
+const Contents = z.tuple([z.int(), z.string(), Pairs, Pairs]);
 const Found = z.string().nullable();
 const Changes = z.array(z.tuple([z.int(), z.string(), z.string(), z.string()]));
 
 /** A change of this HQ takes effect when it comes back from Redis, so all HQs see the same changes in the same order. */
-export class RedisTables implements RegistryTables, FollowedPart, AsyncDisposable {
+export class RedisTables implements RegistryTables, AsyncDisposable {
   /** Held by the HQ that may remove remotes. */
   readonly lease: RedisLease;
-  readonly #options: RedisTablesOptions;
-  readonly #changes = new Emitter<RemotesChange>();
-  /** All remotes, until listeners are told. */
-  #read: ReadonlyMap<string, string> = new Map();
+  readonly run: RunScript;
+  readonly #seal: Seal;
+  readonly #follower: RedisFollower;
+  readonly #updates = new Emitter<TableUpdate>();
+  /** What was read over a new connection, until listeners are told. */
+  #read: readonly TableUpdate[] = [];
   #instanceId: string;
 
   constructor(options: RedisTablesOptions) {
-    this.#options = options;
+    this.#seal = options.seal;
     this.#instanceId = options.replicaId;
-    this.lease = new RedisLease(options.replicaId, options.follower.run);
-    options.follower.add(this);
+    this.#follower = new RedisFollower(options, {
+      read: (run) => this.#readAll(run),
+      apply: (fields) => this.#apply(fields),
+      ready: () => {
+        for (const update of this.#read) this.#updates.emit(update);
+        this.#read = [];
+      },
+    });
+    this.run = this.#follower.run;
+    this.lease = new RedisLease(options.replicaId, this.run);
   }
 
   /** The id that all HQs of this registry show to remotes. Valid after `load`; changes if Redis loses it. */
@@ -62,63 +69,61 @@ export class RedisTables implements RegistryTables, FollowedPart, AsyncDisposabl
   }
 
   get isConnected(): boolean {
-    return this.#options.follower.isConnected;
+    return this.#follower.isConnected;
   }
 
   /** Throws `start_failed`. */
   load(): Promise<void> {
-    return this.#options.follower.start();
+    return this.#follower.start();
   }
 
   async get(table: TableName, id: string): Promise<string | undefined> {
-    return Found.parse(await this.#options.follower.run(FIND, [REGISTRY_KEYS[table]], [id])) ?? undefined;
+    return Found.parse(await this.run(FIND, [REGISTRY_KEYS[table]], [id])) ?? undefined;
   }
 
   async all(table: TableName): Promise<ReadonlyMap<string, string>> {
-    const found = await this.#options.follower.run(FIND_ALL, [REGISTRY_KEYS[table]], []);
-    return new Map(pairsOf(Pairs.parse(found)));
+    return Pairs.parse(await this.run(FIND_ALL, [REGISTRY_KEYS[table]], []));
   }
 
   async commit(all: readonly TableChange[]): Promise<boolean> {
     const listed = all.map(({ table, id, before = "", after = "" }): z.infer<typeof Changes>[number] => {
       return [TABLES.indexOf(table) + 1, id, before, after];
     });
-    const [done] = await this.#options.follower.change(COMMIT, COMMIT_KEYS, [JSON.stringify(listed)]);
+    const [done] = await this.#follower.change(COMMIT, COMMIT_KEYS, [JSON.stringify(listed)]);
     return done === 1;
   }
 
-  watch(listener: (change: RemotesChange) => void): Disposable {
-    return this.#changes.on(listener);
-  }
-
-  async read(run: RunScript): Promise<number> {
-    const own = `${this.#instanceId}.${this.#options.seal.seal(this.#instanceId, this.#instanceId)}`;
-    const [at, known, entries] = Contents.parse(
-      await run(READ_REMOTES, [revision, instance, remotes], [own]),
-    );
-    this.#instanceId = this.#proven(known);
-    this.#read = new Map(pairsOf(entries));
-    return at;
-  }
-
-  apply({ tables = "[]" }: Readonly<Record<string, string>>): void {
-    const ofRemotes = Changes.parse(JSON.parse(tables)).filter(([table]) => table === REMOTES_NUMBER);
-    const entries = ofRemotes.map(([, id, , after]) => [id, after === "" ? undefined : after] as const);
-    if (entries.length > 0) this.#changes.emit({ isWhole: false, entries: new Map(entries) });
-  }
-
-  ready(): void {
-    this.#changes.emit({ isWhole: true, entries: this.#read });
-    this.#read = new Map();
+  watch(listener: (update: TableUpdate) => void): Disposable {
+    return this.#updates.on(listener);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#options.follower.stop(() => this.lease.leave());
+    return this.#follower.stop(() => this.lease.leave());
+  }
+
+  async #readAll(run: RunScript): Promise<number> {
+    const own = `${this.#instanceId}.${this.#seal.seal(this.#instanceId, this.#instanceId)}`;
+    const answer = await run(READ, [revision, instance, remotes, records], [own]);
+    const [at, known, ofRemotes, ofRecords] = Contents.parse(answer);
+    this.#instanceId = this.#proven(known);
+    this.#read = [
+      { table: "remotes", isWhole: true, entries: ofRemotes },
+      { table: "records", isWhole: true, entries: ofRecords },
+    ];
+    return at;
+  }
+
+  #apply({ tables = "[]" }: Readonly<Record<string, string>>): void {
+    for (const [number, changed] of Map.groupBy(Changes.parse(JSON.parse(tables)), ([number]) => number)) {
+      const entries = new Map(changed.map(([, id, , after]) => [id, after === "" ? undefined : after]));
+      const table = TABLES[number - 1];
+      if (table !== undefined) this.#updates.emit({ table, isWhole: false, entries });
+    }
   }
 
   #proven(known: string): string {
     const [id = "", proof = ""] = known.split(".");
-    if (this.#options.seal.open(id, proof) === id) return id;
+    if (this.#seal.open(id, proof) === id) return id;
     throw new Error(
       "it was made with another secret: give all HQs the same --jwt-secret-file, or remove its keys ttyhq:* to begin anew",
     );

@@ -19,7 +19,7 @@ import {
   type RemoteState,
   transition,
 } from "../remote-state.ts";
-import { type RegistryTables, type RemotesChange, SealedTable, type TableChange } from "./tables.ts";
+import { type RegistryTables, SealedTable, type TableChange, type TableUpdate } from "./tables.ts";
 
 export type RegistryChange = { readonly kind: "joined" | "refreshed" | "left"; readonly remote: Remote };
 
@@ -267,7 +267,8 @@ export class Registry implements Disposable {
     return this.#options.tables.commit(changes);
   }
 
-  #storeChanged({ isWhole, entries }: RemotesChange): void {
+  #storeChanged({ table, isWhole, entries }: TableUpdate): void {
+    if (table !== "remotes") return;
     const type = isWhole ? "read" : "stored";
     const names = isWhole ? new Set([...entries.keys(), ...this.#states.keys()]) : entries.keys();
     for (const name of names) {

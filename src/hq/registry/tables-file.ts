@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Backoff } from "../../lib/async/backoff.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
-import type { RegistryTables, RemotesChange, TableChange, TableName } from "./tables.ts";
+import type { RegistryTables, TableChange, TableName, TableUpdate } from "./tables.ts";
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 5_000;
@@ -17,7 +17,9 @@ export type TableFile = {
   save(texts: TableTexts): Promise<void>;
 };
 
-export const NO_TEXTS: TableTexts = { remotes: new Map(), tokens: new Map(), keys: new Map() };
+export const NO_TEXTS: TableTexts = {
+  ...{ remotes: new Map(), tokens: new Map(), keys: new Map(), records: new Map() },
+};
 
 export type TablesFileOptions = {
   readonly file: TableFile;
@@ -34,7 +36,7 @@ type Commit = PromiseWithResolvers<boolean> & { readonly changes: readonly Table
  */
 export class TablesFile implements RegistryTables, AsyncDisposable {
   readonly #options: TablesFileOptions;
-  readonly #changes = new Emitter<RemotesChange>();
+  readonly #changes = new Emitter<TableUpdate>();
   readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
   /** As in the file. */
   #texts = NO_TEXTS;
@@ -73,7 +75,7 @@ export class TablesFile implements RegistryTables, AsyncDisposable {
     return commit.promise;
   }
 
-  watch(listener: (change: RemotesChange) => void): Disposable {
+  watch(listener: (change: TableUpdate) => void): Disposable {
     return this.#changes.on(listener);
   }
 
@@ -89,8 +91,11 @@ export class TablesFile implements RegistryTables, AsyncDisposable {
 
   async #write(commits: readonly Commit[]): Promise<void> {
     clearTimeout(this.#retry);
-    const { remotes, tokens, keys } = this.#texts;
-    const texts = { remotes: new Map(remotes), tokens: new Map(tokens), keys: new Map(keys) };
+    const { remotes, tokens, keys, records } = this.#texts;
+    const texts = {
+      ...{ remotes: new Map(remotes), tokens: new Map(tokens) },
+      ...{ keys: new Map(keys), records: new Map(records) },
+    };
     const done = commits.filter(({ changes }) => {
       if (changes.some(({ table, id, before }) => texts[table].get(id) !== before)) return false;
       for (const { table, id, after } of changes) {
@@ -126,34 +131,29 @@ export class TablesFile implements RegistryTables, AsyncDisposable {
   }
 
   #tell(changes: readonly TableChange[]): void {
-    const ofRemotes = changes.filter(({ table }) => table === "remotes");
-    const entries = new Map(ofRemotes.map(({ id, after }) => [id, after]));
-    this.#changes.emit({ isWhole: false, entries });
+    for (const [table, own] of Map.groupBy(changes, ({ table }) => table)) {
+      const entries = new Map(own.map(({ id, after }) => [id, after]));
+      this.#changes.emit({ table, isWhole: false, entries });
+    }
   }
 
   #tellAll(): void {
-    this.#changes.emit({ isWhole: true, entries: this.#texts.remotes });
+    this.#changes.emit({ table: "remotes", isWhole: true, entries: this.#texts.remotes });
   }
 }
 
 /** Earlier versions stored a list of remotes, which register again within a minute. */
-const Texts = z.union([z.record(z.string(), z.string()), z.array(z.unknown()).transform(() => ({}))]);
-const Stored = z.object({
-  version: z.literal(1),
-  remotes: Texts.default({}),
-  tokens: Texts.default({}),
-  keys: Texts.default({}),
-});
+const Texts = z
+  .union([z.record(z.string(), z.string()), z.array(z.unknown()).transform(() => ({}))])
+  .default({})
+  .transform((texts) => new Map(Object.entries(texts)));
+const Stored = z
+  .object({ version: z.literal(1), remotes: Texts, tokens: Texts, keys: Texts, records: Texts })
+  .transform(({ version: _, ...texts }) => texts);
 
 export function tableFile(path: string): TableFile {
   return {
-    load: async () => {
-      const stored = await readJsonFile(path, (value) => Stored.parse(value));
-      if (stored === undefined) return NO_TEXTS;
-      const { remotes, tokens, keys } = stored;
-      const map = (texts: Readonly<Record<string, string>>) => new Map(Object.entries(texts));
-      return { remotes: map(remotes), tokens: map(tokens), keys: map(keys) };
-    },
+    load: async () => (await readJsonFile(path, (value) => Stored.parse(value))) ?? NO_TEXTS,
     save: async (texts) => {
       const stored = Object.entries(texts).map(([table, entries]) => [table, Object.fromEntries(entries)]);
       await writeJsonFile(path, { version: 1, ...Object.fromEntries(stored) }, OWNER_ONLY);

@@ -2,8 +2,8 @@
 import type { z } from "zod";
 import type { Seal } from "../../lib/seal.ts";
 
-/** Remotes by name; join tokens by hash; keys of remotes by name. */
-export type TableName = "remotes" | "tokens" | "keys";
+/** Remotes by name; join tokens by hash; keys of remotes by name; logins and share links by id. */
+export type TableName = "remotes" | "tokens" | "keys" | "records";
 
 /** An entry before and after a change; `undefined`: there is none. */
 export type TableChange = {
@@ -13,8 +13,9 @@ export type TableChange = {
   readonly after: string | undefined;
 };
 
-/** Changed entries of the table of remotes. `isWhole`: all entries, at the start and when changes may have been missed. */
-export type RemotesChange = {
+/** Changed entries of a table. `isWhole`: all entries, at the start and when changes may have been missed. */
+export type TableUpdate = {
+  readonly table: TableName;
   readonly isWhole: boolean;
   readonly entries: ReadonlyMap<string, string | undefined>;
 };
@@ -31,11 +32,11 @@ export type Tables = {
 
 /** The store of the registry. It logs failures. */
 export type RegistryTables = Tables & {
-  /** Tells all remotes to the listeners. Call it once, before anything else. */
+  /** Tells all remotes, and shared records, to the listeners. Call it once, before anything else. */
   load(): Promise<void>;
   /** Whether the store can be reached and takes changes. */
   readonly isConnected: boolean;
-  watch(listener: (change: RemotesChange) => void): Disposable;
+  watch(listener: (update: TableUpdate) => void): Disposable;
 };
 
 export type Entry<T> = { readonly text: string; readonly value: T };

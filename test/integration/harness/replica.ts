@@ -1,7 +1,6 @@
 // One of the HQs that share a registry on a real Redis, without the HQ.
 
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { RedisFollower } from "../../../src/hq/registry/redis-follower.ts";
 import { RedisRecords } from "../../../src/hq/registry/redis-records.ts";
 import { RedisTables } from "../../../src/hq/registry/redis-tables.ts";
 import { SealedTable } from "../../../src/hq/registry/tables.ts";
@@ -49,13 +48,13 @@ export class Replica implements AsyncDisposable {
     const address = parseRedisAddress(url);
     if (address === undefined) throw new Error("no address");
     const log = { info: note("info"), warn: note("warn"), error: note("error") };
-    const follower = new RedisFollower({ address, ca, log, random: () => 1 });
     this.seal = new Seal(Secret.fromText(secret));
     const { seal } = this;
-    this.tables = new RedisTables({ follower, seal, replicaId: name });
-    this.records = new RedisRecords({ follower, seal, instanceId: () => this.tables.instanceId, now });
+    this.tables = new RedisTables({ address, ca, log, random: () => 1, seal, replicaId: name });
+    this.records = new RedisRecords({ tables: this.tables, seal, now });
     this.#table = new SealedTable(this.tables, seal, "remotes", RegistryEntry);
-    this.tables.watch(({ isWhole, entries }) => {
+    this.tables.watch(({ table, isWhole, entries }) => {
+      if (table !== "remotes") return;
       if (isWhole) this.#texts.clear();
       for (const [id, text] of entries) {
         if (text === undefined) this.#texts.delete(id);
