@@ -23,20 +23,25 @@ export type DirectoryNotification =
   /** The source must be listed; answers to earlier requests are ignored. */
   | { readonly kind: "list-wanted"; readonly request: number };
 
+type Phase =
+  | { readonly kind: "down" }
+  /**
+   * The list is requested. `pending`: changes received since, at most MAX_PENDING_CHANGES; over that the source is listed
+   * again. `isOutdated`: the list may be incomplete.
+   */
+  | { readonly kind: "listing"; readonly pending: SessionChange[]; isOutdated: boolean }
+  | { readonly kind: "current" };
+
 /** Changed only by `apply`, whose result depends on the inputs alone. Updated in place: copies would be garbage. */
 export class SessionDirectory {
   readonly #records = new Map<string, SessionRecord>();
   /** Keys of the sessions by public id. */
   readonly #keys = new Map<string, string>();
-  /** Changes received while the source is listed: at most MAX_PENDING_CHANGES; over that it is listed again. */
-  #pending: SessionChange[] = [];
+  #phase: Phase = { kind: "down" };
   #position: SourcePosition | undefined;
-  #isUp = false;
-  #isListed = false;
+  #wasListed = false;
+  /** Number of the latest request for the list. */
   #request = 0;
-  #isListing = false;
-  /** The pending list may be incomplete. */
-  #isOutdated = false;
 
   /** By key. */
   get records(): ReadonlyMap<string, SessionRecord> {
@@ -50,7 +55,7 @@ export class SessionDirectory {
 
   /** Whether all changes that the source has reported are applied. */
   get isCurrent(): boolean {
-    return this.#isUp && this.#isListed && !this.#isListing;
+    return this.#phase.kind === "current";
   }
 
   /** The current session with that public id. */
@@ -60,54 +65,54 @@ export class SessionDirectory {
   }
 
   apply(input: DirectoryInput): readonly DirectoryNotification[] {
+    if (this.#phase.kind === "down" && input.kind !== "source-up") return [];
     switch (input.kind) {
       case "source-up":
         return this.#up(input.position);
       case "source-down":
-        this.#isUp = false;
-        this.#isListing = false;
+        this.#phase = { kind: "down" };
         return [];
       case "outdated":
-        return this.#isUp ? this.#want() : [];
+        return this.#want();
       case "change":
-        return this.#isUp ? this.#hear(input.change) : [];
+        return this.#hear(input.change);
       case "list":
-        return this.#isListing && input.request === this.#request ? this.#list(input.snapshot) : [];
+        return input.request === this.#request ? this.#list(input.snapshot) : [];
     }
   }
 
   #up(position: SourcePosition | undefined): readonly DirectoryNotification[] {
-    this.#isUp = true;
     const isMissingNothing =
-      this.#isListed &&
       position !== undefined &&
       position.epoch === this.#position?.epoch &&
       position.revision <= this.#position.revision;
     // The answer to an earlier request may be older than the connection.
-    this.#isListing = false;
+    this.#phase = { kind: "current" };
     return isMissingNothing ? [] : this.#want();
   }
 
-  #want(): readonly DirectoryNotification[] {
-    if (this.#isListing) {
-      this.#isOutdated = true;
+  #want(...pending: SessionChange[]): readonly DirectoryNotification[] {
+    if (this.#phase.kind === "listing") {
+      this.#phase.isOutdated = true;
       return [];
     }
-    this.#isListing = true;
-    this.#isOutdated = false;
+    this.#phase = { kind: "listing", pending, isOutdated: false };
     this.#request += 1;
     return [{ kind: "list-wanted", request: this.#request }];
   }
 
   #hear(change: SessionChange): readonly DirectoryNotification[] {
-    if (!this.#isListing && this.#follows(change)) return this.#advance(change);
-    if (!this.#isListing && this.#isKnown(change)) return [];
-    if (this.#pending.length >= MAX_PENDING_CHANGES) {
-      this.#pending = [];
+    if (this.#phase.kind !== "listing") {
+      if (this.#follows(change)) return this.#advance(change);
+      return this.#isKnown(change) ? [] : this.#want(change);
+    }
+    const { pending } = this.#phase;
+    if (pending.length >= MAX_PENDING_CHANGES) {
+      pending.length = 0;
       return this.#want();
     }
-    this.#pending.push(change);
-    return this.#isListing ? [] : this.#want();
+    pending.push(change);
+    return [];
   }
 
   #isKnown({ epoch, revision }: SourcePosition): boolean {
@@ -128,12 +133,12 @@ export class SessionDirectory {
   }
 
   #list({ position, records }: SessionSnapshot): readonly DirectoryNotification[] {
-    const pending = this.#pending;
-    const wasListed = this.#isListed;
-    this.#isListing = false;
-    this.#isListed = true;
+    if (this.#phase.kind !== "listing") return [];
+    const { pending, isOutdated } = this.#phase;
+    this.#phase = { kind: "current" };
     this.#position = position;
-    this.#pending = [];
+    const wasListed = this.#wasListed;
+    this.#wasListed = true;
     const keys = new Set(records.map(keyOf));
     const gone = [...this.#records.keys()].filter((key) => !keys.has(key));
     // Removals first: a new session may have the id of an old one.
@@ -148,7 +153,7 @@ export class SessionDirectory {
     }
     // Changes of another epoch than the list's are older: the loss of their connection is not detected yet.
     for (const change of pending) if (change.epoch === position?.epoch) told.push(...this.#hear(change));
-    return this.#isOutdated ? [...told, ...this.#want()] : told;
+    return isOutdated && this.isCurrent ? [...told, ...this.#want()] : told;
   }
 
   /** `news`: the notification for an unknown session. An unchanged record stays the same object. */
