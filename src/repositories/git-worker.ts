@@ -1,8 +1,8 @@
 import type { FollowEntry } from "../git/follow/list.ts";
 import type { Notice } from "../git/follow/notices.ts";
 import type { HookTarget } from "../git/hooks/hook-script.ts";
-import { RetryTimer } from "../git/retry-timer.ts";
 import { HOST, type LogLine, type RepositoryCall, WORKER } from "../git/worker/methods.ts";
+import { RetryTimer } from "../lib/async/retry-timer.ts";
 import type { WorkerProcess } from "../lib/os/worker-process.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";

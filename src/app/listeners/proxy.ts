@@ -123,7 +123,7 @@ async function openLogin(
   ]);
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
   const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);
-  stack.use(keepDiscovering(provider, Math.random));
+  stack.use(keepDiscovering(provider));
   const now = (): number => performance.now();
   const logins = new ProviderLogins({ renew: (login) => provider.renew(login), now, random: Math.random });
   return { logins, pages: new OwnPages({ provider, logins, origin, clientOf, audit, log }) };

@@ -11,7 +11,8 @@ export type SyslogTarget =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "udp" | "tcp"; readonly host: string; readonly port: number };
 
-type Sender = Disposable & { send(messages: readonly Buffer[]): Promise<number> };
+/** `send` resolves with the number of messages that were sent; `signal` aborts it. */
+type Sender = Disposable & { send(messages: readonly Buffer[], signal: AbortSignal): Promise<number> };
 
 const DELIVERY_TIMEOUT_MS = 10_000;
 /** "authpriv", which syslog daemons keep in a file for root alone. */
@@ -22,7 +23,7 @@ const Severity = { Critical: 2, Warning: 4, Informational: 6 } as const;
 const PARTS = /"time":"([^"]*)","action":"([^"]*)","result":"([^"]*)"/;
 
 export function syslogReceiver(target: SyslogTarget, hostname: string): AuditReceiver {
-  const sender = target.kind === "unix" ? unixSender(target.path) : ipSender(target);
+  const sender = senderTo(target);
   const header = { hostname: printable(hostname), pid: process.pid };
   const name =
     target.kind === "unix"
@@ -30,8 +31,10 @@ export function syslogReceiver(target: SyslogTarget, hostname: string): AuditRec
       : `syslog+${target.kind}://${target.host}:${target.port}`;
   return {
     name,
-    deliver: (lines) =>
-      withDeadline(sender.send(lines.map((line) => messageOf(line, header))), DELIVERY_TIMEOUT_MS, name),
+    deliver: (lines) => {
+      const messages = lines.map((line) => messageOf(line, header));
+      return withDeadline((signal) => sender.send(messages, signal), DELIVERY_TIMEOUT_MS, name);
+    },
     [Symbol.dispose]: () => sender[Symbol.dispose](),
   };
 }
@@ -52,7 +55,9 @@ export function messageOf(
   return Buffer.from(`<${FACILITY * 8 + severity}>1 ${time} ${hostname} ttyhq ${pid} ${action} - ${text}`);
 }
 
-function ipSender({ kind, host, port }: Extract<SyslogTarget, { readonly kind: "udp" | "tcp" }>): Sender {
+function senderTo(target: SyslogTarget): Sender {
+  if (target.kind === "unix") return unixSender(target.path);
+  const { kind, host, port } = target;
   return kind === "udp" ? udpSender(host, port) : tcpSender(host, port);
 }
 
@@ -98,27 +103,19 @@ function tcpSender(host: string, port: number): Sender {
     socket = opened;
     // Notices the end of the connection.
     opened.resume();
-    opened.once("close", () => {
-      if (socket === opened) socket = undefined;
-    });
     await once(opened, "connect");
     opened.on("error", () => opened.destroy());
     return opened;
   };
   return {
-    send: async (messages) => {
+    send: async (messages, signal) => {
+      signal.addEventListener("abort", () => socket?.destroy(), { once: true });
+      const opened = await open();
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
       const frames = messages.flatMap((message) => [Buffer.from(`${message.length} `), message]);
-      try {
-        const opened = await withDeadline(open(), DELIVERY_TIMEOUT_MS, "the connection");
-        const { promise, resolve, reject } = Promise.withResolvers<void>();
-        opened.write(Buffer.concat(frames), (error) => (error ? reject(error) : resolve()));
-        await withDeadline(promise, DELIVERY_TIMEOUT_MS, "the delivery");
-        return messages.length;
-      } catch (error) {
-        socket?.destroy();
-        socket = undefined;
-        throw error;
-      }
+      opened.write(Buffer.concat(frames), (error) => (error ? reject(error) : resolve()));
+      await promise;
+      return messages.length;
     },
     [Symbol.dispose]: () => void socket?.destroy(),
   };

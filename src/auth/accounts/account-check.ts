@@ -44,7 +44,6 @@ export function checkAccounts({ authenticate, whenOver }: Logins, options: Accou
       const watch = new DisposableStack();
       watch.use(whenOver(principal, over));
       const { user } = principal;
-      if (accountToCheck(principal, options) === undefined) return watch;
       const check = async (): Promise<void> => {
         const reason = await refusalOf(principal, options);
         if (reason === undefined || watch.disposed) return;
@@ -60,35 +59,23 @@ export function checkAccounts({ authenticate, whenOver }: Logins, options: Accou
   };
 }
 
-async function refusalOf(principal: Principal, options: AccountCheckOptions): Promise<string | undefined> {
-  const creator = sharedBy(principal, options);
-  // In the same way as then.
-  if (
-    creator !== undefined &&
-    creator.through !== "other" &&
-    !options.users.mayLogIn(creator.user, creator.through)
-  )
-    return "the share link is of such a user";
-  const user = accountToCheck(principal, options);
+/** The reason why the principal may no longer use the server. */
+async function refusalOf(
+  principal: Principal,
+  { accounts, users, creatorOf: sharedBy, hasSystemUsers }: AccountCheckOptions,
+): Promise<string | undefined> {
+  const { rights, tokenId = "", account: systemUser } = principal;
+  const isGuest = rights.kind === "invited";
+  const { user, through } = isGuest ? (sharedBy(tokenId) ?? {}) : creatorOf(principal);
   if (user === undefined) return undefined;
-  const { account, refusal } = await options.accounts.status(user);
+  // The creator must still be admitted in the way in which the link was created.
+  if (isGuest && through !== undefined && through !== "other" && !users.mayLogIn(user, through))
+    return "the share link is of such a user";
+  const isOfSystem = systemUser !== undefined || (hasSystemUsers && (isGuest || through === "login"));
+  if (users.isOwn(user) || !isOfSystem) return undefined;
+  const { account, refusal } = await accounts.status(user);
   if (account !== undefined) return refusal;
-  const isOfSystem = creator === undefined ? loggedInHere(principal) : creator.through === "login";
-  return isOfSystem ? "there is no such user" : undefined;
-}
-
-function sharedBy({ rights, tokenId = "" }: Principal, options: AccountCheckOptions): Creator | undefined {
-  return rights.kind === "invited" ? options.creatorOf(tokenId) : undefined;
-}
-
-/** `undefined`: there is no account to check. */
-function accountToCheck(principal: Principal, options: AccountCheckOptions): string | undefined {
-  const isGuest = principal.rights.kind === "invited";
-  const user = isGuest ? sharedBy(principal, options)?.user : principal.user;
-  if (user === undefined || options.users.isOwn(user)) return undefined;
-  const isOfSystem =
-    principal.account !== undefined || (options.hasSystemUsers && (isGuest || loggedInHere(principal)));
-  return isOfSystem ? user : undefined;
+  return through === "login" ? "there is no such user" : undefined;
 }
 
 /** The creator of a share link, as kept for the check of its guests. */

@@ -1,6 +1,7 @@
 // One repository in follow mode: it is turned on and off, watched, and checked here, each in its turn.
 import { dirname, join } from "node:path";
 import { Mutex } from "../../lib/async/mutex.ts";
+import { RetryTimer } from "../../lib/async/retry-timer.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { FollowReply } from "../../protocol/schemas/follow.ts";
@@ -17,7 +18,6 @@ import {
 import type { FollowHooks, HooksPlan } from "../hooks/follow-hooks.ts";
 import { EVENT_FILE } from "../hooks/hook-script.ts";
 import { findRepository, type Repository } from "../repository.ts";
-import { RetryTimer } from "../retry-timer.ts";
 import { carryOut, checkDisable, checkTwice, type EnableCheck, type Outcome } from "./check.ts";
 import type { FollowList } from "./list.ts";
 import { enabledMessage, sentence, withTime } from "./messages.ts";

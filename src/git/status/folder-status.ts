@@ -1,5 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { RetryTimer } from "../../lib/async/retry-timer.ts";
 import type { Semaphore } from "../../lib/async/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
@@ -8,7 +9,6 @@ import { FolderWatch, type WatchedFolder } from "../folder-watch.ts";
 import type { Git } from "../git.ts";
 import { MAX_STATUS_RETRY_MS, STATUS_RETRY_MS, STATUS_SETTLE_MS } from "../git-limits.ts";
 import { findRepository, type Repository, repositoryMark } from "../repository.ts";
-import { RetryTimer } from "../retry-timer.ts";
 import type { TreeRead } from "./status.ts";
 import type { TreeStatus } from "./tree-status.ts";
 

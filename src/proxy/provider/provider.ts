@@ -1,4 +1,5 @@
 // The only importer of openid-client: discovery, the code flow with PKCE, renewal and logout.
+import { setTimeout as pause } from "node:timers/promises";
 import {
   AuthorizationResponseError,
   allowInsecureRequests,
@@ -18,7 +19,7 @@ import {
   ResponseBodyError,
   refreshTokenGrant,
 } from "openid-client";
-import { Backoff } from "../../lib/async/backoff.ts";
+import { RetryTimer } from "../../lib/async/retry-timer.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -67,14 +68,9 @@ export class Provider {
     this.#log = log;
   }
 
-  /** Discovers the provider's endpoints once. */
-  async discover(): Promise<void> {
-    await this.#discovered();
-  }
-
   /** Redirect target for a login. */
   async loginUrl(begun: BegunLogin): Promise<URL> {
-    const configuration = await this.#discovered();
+    const configuration = await this.discover();
     const { scope, callbackUrl } = this.#options;
     return buildAuthorizationUrl(configuration, {
       ...{ redirect_uri: callbackUrl, scope, state: begun.state, nonce: begun.nonce },
@@ -90,7 +86,7 @@ export class Provider {
    * does not match the login, is not signed by it, not for this server, or expired.
    */
   async finish(search: string, begun: BegunLogin): Promise<ProviderAnswer> {
-    const configuration = await this.#discovered();
+    const configuration = await this.discover();
     const url = new URL(search, this.#options.callbackUrl);
     return await this.#asking("login", async () => {
       const tokens = await authorizationCodeGrant(configuration, url, {
@@ -110,7 +106,7 @@ export class Provider {
   async renew(login: ProviderAnswer): Promise<ProviderAnswer> {
     const { refreshToken, subject } = login;
     if (refreshToken === undefined) return login;
-    const configuration = await this.#discovered();
+    const configuration = await this.discover();
     return await this.#asking("renewal", async () => {
       const tokens = await refreshTokenGrant(configuration, refreshToken);
       const renewed = tokens.claims();
@@ -138,7 +134,7 @@ export class Provider {
 
   /** Redirect target for a logout; `undefined`: the provider has none. */
   async logoutUrl(idToken: string | undefined): Promise<URL | undefined> {
-    const configuration = await this.#discovered();
+    const configuration = await this.discover();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
     return buildEndSessionUrl(configuration, {
       post_logout_redirect_uri: this.#options.loggedOutUrl,
@@ -157,17 +153,19 @@ export class Provider {
     return user;
   }
 
-  /** Failures are remembered briefly, so that clients cannot cause constant requests. */
-  #discovered(): Promise<Configuration> {
-    if (this.#configuration === undefined) {
-      this.#configuration = this.#discover();
-      this.#configuration.catch(() => {
-        setTimeout(() => {
-          this.#configuration = undefined;
-        }, RETRY_FIRST_MS).unref();
-      });
-    }
-    return this.#configuration;
+  /**
+   * Finds the provider's endpoints, once. Failures are remembered briefly, so that clients cannot cause constant
+   * requests.
+   */
+  discover(): Promise<Configuration> {
+    if (this.#configuration !== undefined) return this.#configuration;
+    const configuration = this.#discover();
+    this.#configuration = configuration;
+    configuration.catch(async () => {
+      await pause(RETRY_FIRST_MS, undefined, { ref: false });
+      this.#configuration = undefined;
+    });
+    return configuration;
   }
 
   async #discover(): Promise<Configuration> {
@@ -273,20 +271,9 @@ function printable(text: string): string {
  * Discovers a provider in the background, with growing pauses: the server starts without it, and the first login need
  * not wait.
  */
-export function keepDiscovering(provider: { discover(): Promise<void> }, random: () => number): Disposable {
-  const backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random });
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  const attempt = (): void => {
-    provider.discover().catch(() => {
-      if (!isOver) timer = setTimeout(attempt, backoff.next()).unref();
-    });
-  };
+export function keepDiscovering(provider: Pick<Provider, "discover">): Disposable {
+  const attempt = (): void => void provider.discover().catch(() => retry.start());
+  const retry = new RetryTimer({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, retry: attempt });
   attempt();
-  return {
-    [Symbol.dispose]: () => {
-      isOver = true;
-      clearTimeout(timer);
-    },
-  };
+  return retry;
 }

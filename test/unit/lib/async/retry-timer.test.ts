@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { RetryTimer } from "../../../src/git/retry-timer.ts";
+import { RetryTimer } from "../../../../src/lib/async/retry-timer.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
