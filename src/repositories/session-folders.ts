@@ -7,7 +7,7 @@ const LAST_EVENT_MS = 30_000;
 
 /** `endedAtMs`: `undefined` while the session's program runs. */
 type SessionInFolder = { endedAtMs: number | undefined; readonly onChange: () => void };
-type Folder = { readonly sessions: Set<SessionInFolder>; live: number; status: GitStatus | undefined };
+type Folder = { readonly sessions: Set<SessionInFolder>; status: GitStatus | undefined };
 
 /** A session in a folder. */
 export type FolderPresence = Disposable & {
@@ -35,30 +35,22 @@ export class SessionFolders {
 
   /** A session is in the folder from now on. `onChange`: its status has changed. */
   enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
-    const folder: Folder = this.#folders.get(cwd) ?? { sessions: new Set(), live: 0, status: undefined };
+    const folder: Folder = this.#folders.get(cwd) ?? { sessions: new Set(), status: undefined };
     this.#folders.set(cwd, folder);
     const session: SessionInFolder = {
       endedAtMs: options.isLive ? undefined : -Infinity,
       onChange: options.onChange,
     };
-    this.#change(cwd, folder, () => {
-      folder.sessions.add(session);
-      if (options.isLive) folder.live++;
-    });
-    const end = (): void => {
-      if (session.endedAtMs === undefined) folder.live--;
-      session.endedAtMs ??= this.#parts.now();
-    };
+    this.#change(cwd, folder, () => folder.sessions.add(session));
     return {
       get status() {
         return folder.sessions.has(session) ? folder.status : undefined;
       },
-      ended: () => this.#change(cwd, folder, end),
-      [Symbol.dispose]: () =>
+      ended: () =>
         this.#change(cwd, folder, () => {
-          end();
-          folder.sessions.delete(session);
+          session.endedAtMs ??= this.#parts.now();
         }),
+      [Symbol.dispose]: () => this.#change(cwd, folder, () => folder.sessions.delete(session)),
     };
   }
 
@@ -90,15 +82,17 @@ export class SessionFolders {
 
   /** Whether a program runs in any of them. */
   get isLive(): boolean {
-    return [...this.#folders.values()].some(({ live }) => live > 0);
+    return [...this.#folders.values()].some((folder) => stateOf(folder) === "live");
   }
 
   /** Whether a program runs in a repository. */
   get isWatched(): boolean {
-    return [...this.#folders.values()].some(({ live, status }) => live > 0 && status !== undefined);
+    return [...this.#folders.values()].some(
+      (folder) => folder.status !== undefined && stateOf(folder) === "live",
+    );
   }
 
-  #change(cwd: string, folder: Folder, change: () => void): void {
+  #change(cwd: string, folder: Folder, change: () => unknown): void {
     const before = stateOf(folder);
     change();
     const state = stateOf(folder);
@@ -107,7 +101,7 @@ export class SessionFolders {
   }
 }
 
-function stateOf({ sessions, live }: Folder): FolderState {
-  if (live > 0) return "live";
+function stateOf({ sessions }: Folder): FolderState {
+  for (const { endedAtMs } of sessions) if (endedAtMs === undefined) return "live";
   return sessions.size > 0 ? "ended" : "left";
 }

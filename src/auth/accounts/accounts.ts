@@ -30,10 +30,9 @@ export class Accounts implements Disposable {
     full: () => new ServiceError("internal_error", "too many users are looked up at once"),
   });
   readonly #asking = new KeyedSingleFlight<AccountStatus>();
-  readonly #askingGroups = new KeyedSingleFlight<readonly string[]>();
   /** At most MAX_ACCOUNTS; over that the oldest is dropped. */
   readonly #known: ExpiringMap<string, AccountStatus>;
-  readonly #groups: ExpiringMap<string, readonly string[]>;
+  readonly #groups: ExpiringMap<string, Promise<readonly string[]>>;
   #lastLogin = 0;
 
   /** `now`: monotonic milliseconds. */
@@ -59,10 +58,11 @@ export class Accounts implements Disposable {
   /** The names of a user's groups, at most ACCOUNT_MEMORY_MS old. */
   async groups(name: string): Promise<readonly string[]> {
     const known = this.#groups.get(name);
-    if (known !== undefined) return known;
-    const groups = await this.#askingGroups.ask(name, () => this.#ask(ACCOUNTS.groups, name));
+    if (known !== undefined) return await known;
+    const groups = this.#ask(ACCOUNTS.groups, name);
     this.#groups.set(name, groups);
-    return groups;
+    groups.catch(() => this.#groups.delete(name));
+    return await groups;
   }
 
   async hasBlankPassword({ name }: Pick<SystemAccount, "name">): Promise<boolean> {

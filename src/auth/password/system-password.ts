@@ -2,6 +2,7 @@
 import { access, constants, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { Semaphore } from "../../lib/async/semaphore.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
@@ -198,8 +199,8 @@ async function hindrances({ serverUser, isRoot, hasOtherUsers }: SystemLoginOpti
 }
 
 async function hasService(): Promise<boolean> {
-  const checks = SERVICE_FOLDERS.map((folder) => access(`${folder}/${PAM_SERVICE}`));
-  return (await Promise.allSettled(checks)).some(({ status }) => status === "fulfilled");
+  const checks = SERVICE_FOLDERS.map((folder) => succeeded(access(`${folder}/${PAM_SERVICE}`)));
+  return (await Promise.all(checks)).includes(true);
 }
 
 async function hasNoNewPrivileges(): Promise<boolean> {

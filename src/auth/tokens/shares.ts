@@ -55,41 +55,40 @@ export class Shares {
   /** Links of one session, oldest first. */
   of(session: Pick<Session, "key">): readonly Share[] {
     return this.#kept()
-      .filter(({ kept }) => kept.sessionKey === session.key)
-      .map(({ kept }) => Share.parse(kept))
+      .filter(({ sessionKey }) => sessionKey === session.key)
+      .map((kept) => Share.parse(kept))
       .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
   }
 
   creatorOf(id: string): Creator | undefined {
-    const kept = this.#kept().find((each) => each.kept.id === id)?.kept;
+    const kept = this.#kept().find((each) => each.id === id);
     return kept && { user: kept.createdBy, through: kept.createdThrough };
   }
 
   /** Disconnects its guests at once. ServiceError `share_not_found`. */
   async revoke(session: Pick<Session, "key">, id: string): Promise<void> {
-    const share = this.#kept().find(({ kept }) => kept.id === id && kept.sessionKey === session.key);
+    const share = this.#kept().find((kept) => kept.id === id && kept.sessionKey === session.key);
     if (share === undefined) throw new ServiceError("share_not_found", `no share link ${id} of this session`);
-    await this.#options.records.end([share.record]);
+    await this.#options.records.end([share]);
   }
 
   /** For a removed session. */
   async forget(sessionKey: string): Promise<void> {
-    const over = this.#kept().filter(({ kept }) => kept.sessionKey === sessionKey);
-    await this.#options.records.end(over.map(({ record }) => record));
+    await this.#options.records.end(this.#kept().filter((kept) => kept.sessionKey === sessionKey));
   }
 
   #requireRoom({ user }: Creator): void {
     const kept = this.#kept();
-    const own = kept.filter(({ kept: { createdBy } }) => createdBy === user).length;
+    const own = kept.filter(({ createdBy }) => createdBy === user).length;
     if (kept.length < MAX_SHARES && own < MAX_SHARES_OF_USER) return;
     const whose = own < MAX_SHARES_OF_USER ? `there are ${MAX_SHARES}` : `you have ${MAX_SHARES_OF_USER}`;
     throw new ServiceError("too_many_shares", `${whose} share links: revoke some first`);
   }
 
-  #kept(): readonly { readonly record: LiveRecord; readonly kept: Kept }[] {
-    return this.#options.records.list(SHARE).flatMap((record) => {
-      const { data: kept } = Kept.safeParse(record.value);
-      return kept === undefined ? [] : [{ record, kept }];
+  #kept(): readonly (Kept & Pick<LiveRecord, "expiresAtS">)[] {
+    return this.#options.records.list(SHARE).flatMap(({ expiresAtS, value }) => {
+      const { data: kept } = Kept.safeParse(value);
+      return kept === undefined ? [] : [{ ...kept, expiresAtS }];
     });
   }
 }

@@ -6,9 +6,8 @@ import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 
 export type FoundFile = {
-  /** At most the first MAX_FILE_BYTES; of a symbolic link those of its target. */
-  readonly bytes: Uint8Array;
-  readonly isWhole: boolean;
+  /** `undefined` for a symbolic link, another kind of file, and one over MAX_FILE_BYTES. */
+  readonly bytes: Buffer | undefined;
   /** Permissions alone. */
   readonly mode: number;
   /** Of a symbolic link: its target. */
@@ -35,10 +34,10 @@ export async function readFound(path: string): Promise<FoundFile | undefined> {
   try {
     const found = await fs.lstat(path);
     const target = found.isSymbolicLink() ? await fs.readlink(path) : undefined;
-    const isWhole = found.isFile() && found.size <= MAX_FILE_BYTES;
-    return { bytes: await firstBytes(path), isWhole, mode: found.mode & PERMISSIONS, target };
+    const isRead = found.isFile() && found.size <= MAX_FILE_BYTES;
+    return { bytes: isRead ? await fs.readFile(path) : undefined, mode: found.mode & PERMISSIONS, target };
   } catch (error) {
-    if (isAbsent(error)) return undefined;
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return undefined;
     throw error;
   }
 }
@@ -68,21 +67,4 @@ export async function requireOwn(path: string): Promise<void> {
     "forbidden",
     `${path} belongs to another user: follow mode needs a repository of your own`,
   );
-}
-
-async function firstBytes(path: string): Promise<Uint8Array> {
-  try {
-    if (!(await fs.stat(path)).isFile()) return new Uint8Array();
-    await using file = await fs.open(path, "r");
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_FILE_BYTES), 0, MAX_FILE_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } catch (error) {
-    // The target of a link.
-    if (isAbsent(error)) return new Uint8Array();
-    throw error;
-  }
-}
-
-function isAbsent(error: unknown): boolean {
-  return isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR");
 }

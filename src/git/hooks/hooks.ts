@@ -99,12 +99,9 @@ type FoundHook = {
 async function readHook(path: string): Promise<FoundHook | undefined> {
   const found = await readFound(path);
   if (found === undefined) return undefined;
-  const { bytes, isWhole, mode, target } = found;
+  const { bytes, mode, target } = found;
   const text = new TextDecoder().decode(bytes);
-  return {
-    ...{ text, target, isOurs: isWhole && isOurHook(text) },
-    mode: target === undefined ? mode : NEW_HOOK_MODE,
-  };
+  return { text, target, isOurs: isOurHook(text), mode: target === undefined ? mode : NEW_HOOK_MODE };
 }
 
 /** The same file under a second name: not a byte of it is written. */
@@ -130,8 +127,7 @@ function howRun({ text, target }: FoundHook): KeptHook {
 async function dropCopy(folder: string, name: HookName): Promise<void> {
   const kept = join(folder, KEPT_FOLDER, name);
   const [found, copy] = await Promise.all([readFound(join(folder, name)), readFound(kept)]);
-  const isSame = found?.isWhole && copy?.isWhole && Buffer.compare(found.bytes, copy.bytes) === 0;
-  if (isSame) await rm(kept);
+  if (found?.bytes !== undefined && copy?.bytes?.equals(found.bytes)) await rm(kept);
 }
 
 /** Returns whether a hook was kept. */

@@ -32,11 +32,11 @@ export async function excludeHooks(commonDir: string, patterns: readonly string[
   // Without it git status lists the hooks as untracked.
   if (!(await succeeded(access(dirname(path), constants.W_OK)))) return;
   const found = await readFound(path);
-  if (found?.isWhole === false) return;
-  const before = latin1(found?.bytes ?? new Uint8Array());
+  if (found !== undefined && found.bytes === undefined) return;
+  const before = found?.bytes?.toString("latin1") ?? "";
   const kept = withoutBlock(before);
   const block =
-    patterns.length === 0 ? "" : `${BEGIN}\n${patterns.map((one) => `${utf8(one)}\n`).join("")}${END}\n`;
+    patterns.length === 0 ? "" : `${BEGIN}\n${patterns.map((one) => `${inLatin1(one)}\n`).join("")}${END}\n`;
   const gap = kept === "" || kept.endsWith("\n") || block === "" ? "" : "\n";
   const after = `${kept}${gap}${block}`;
   if (after === before) return;
@@ -85,11 +85,7 @@ function withoutBlock(text: string): string {
   return text.slice(0, begin) + text.slice(end + END.length + 1);
 }
 
-/** Every byte as one character: the file may be in any encoding. */
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("latin1");
-}
-
-function utf8(text: string): string {
-  return latin1(new TextEncoder().encode(text));
+/** Its bytes in UTF-8 as one character each: the file may be in any encoding. */
+function inLatin1(text: string): string {
+  return Buffer.from(text).toString("latin1");
 }
