@@ -31,14 +31,12 @@ export class SessionAccess {
     this.#accountOf = accountOf;
   }
 
-  /** ServiceError `unauthorized` without a login. */
-  readonly sessionsOf = (principal: Principal | undefined): SessionBackend =>
-    this.of(loggedIn(principal)).sessions;
+  readonly sessionsOf = (principal: Principal): SessionBackend => this.of(principal).sessions;
 
   /** The request with the session's owner. ServiceError `forbidden` for an id that could reveal others' sessions. */
-  readonly ownRequest = (request: CreateSession, principal: Principal | undefined): CreateSession => {
+  readonly ownRequest = (request: CreateSession, principal: Principal): CreateSession => {
     if (this.sessionsOf(principal) !== this.#backend) refuseGuessable(request.id);
-    return ownedRequest(request, loggedIn(principal), this.#accountOf);
+    return ownedRequest(request, principal, this.#accountOf);
   };
 
   of({ rights, owner }: Pick<Principal, "rights" | "owner">): SessionView {
@@ -98,9 +96,4 @@ function refuseGuessable(id: string | undefined): void {
     "forbidden",
     "an id of your own choice is a random UUID (version 4 or 7): use one, or leave the id out",
   );
-}
-
-export function loggedIn(principal: Principal | undefined): Principal {
-  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
-  return principal;
 }

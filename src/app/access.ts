@@ -1,5 +1,5 @@
 // The sessions that each caller may see and use, over REST and /ws.
-import { loggedIn, SessionAccess } from "../access/session-access.ts";
+import { SessionAccess } from "../access/session-access.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Principal } from "../auth/principal.ts";
 import { frameRefusals } from "../auth/roles.ts";
@@ -40,8 +40,7 @@ export function openAccess(parts: {
       // Their path of all activity precedes that of one session.
       ...vibeTunnelRoutes({
         ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
-        connector: ({ address, ...context }) => {
-          const principal = loggedIn(context.principal);
+        connector: ({ address, principal }) => {
           refuseTooMany(hub.clients, principal);
           return (peer) => hub.connect(peer, { user: principal.user, address }, viewOf(principal));
         },

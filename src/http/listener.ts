@@ -81,9 +81,9 @@ export class Listener implements AsyncDisposable {
   readonly #server: Server;
   readonly #upgrade: Upgrade;
   readonly #limits: Limits;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new Map<ConnectionId, Socket>();
   /** Connections with an incomplete request, oldest first. */
-  readonly #unfinished = new Map<string, Socket>();
+  readonly #unfinished = new Set<ConnectionId>();
   readonly #responses = new Set<ServerResponse>();
   #refused = 0;
   #stopping: Promise<{ readonly broken: number }> | undefined;
@@ -115,7 +115,7 @@ export class Listener implements AsyncDisposable {
     server.on("upgrade", (incoming, socket, head) => {
       // node:http has removed its own listener; without one a disconnect would end the process.
       socket.on("error", () => {});
-      this.#finished(incoming.socket);
+      this.#unfinished.delete(idOf(incoming.socket));
       if (!this.#isRefused(incoming)) upgrade.handle(incoming, socket, head);
     });
   }
@@ -194,47 +194,40 @@ export class Listener implements AsyncDisposable {
 
   /** Whether the request was refused for lack of file descriptors. */
   #isRefused({ socket }: IncomingMessage): boolean {
-    return this.#shortage.answers(socket, nameOf(socket) ?? socket);
+    return this.#shortage.answers(socket, idOf(socket));
   }
 
   #opened(socket: Socket): void {
     const isPlain = !(this.#server instanceof TlsServer);
-    if (this.#shortage.meets(socket, nameOf(socket) ?? socket, isPlain)) this.#refused += 1;
-    this.#sockets.add(socket);
-    const name = this.#owes(socket);
+    const id = idOf(socket);
+    if (this.#shortage.meets(socket, id, isPlain)) this.#refused += 1;
+    this.#sockets.set(id, socket);
+    this.#expectRequest(id);
     const { size } = this.#sockets;
     if (size > this.#limits.crowdedConnections && size % CROWD_STEP === 0)
       this.#server.closeIdleConnections();
     socket.once("close", () => {
-      this.#sockets.delete(socket);
-      if (name !== undefined) this.#unfinished.delete(name);
+      this.#sockets.delete(id);
+      this.#unfinished.delete(id);
     });
   }
 
   /** The head of a request has arrived; its body may be missing. */
   #heard(request: IncomingMessage): void {
     const { socket, headers } = request;
-    this.#finished(socket);
+    const id = idOf(socket);
+    this.#unfinished.delete(id);
     if ((headers["content-length"] ?? "0") === "0" && headers["transfer-encoding"] === undefined) return;
-    this.#owes(socket);
-    request.once("close", () => this.#finished(socket));
+    this.#expectRequest(id);
+    request.once("close", () => this.#unfinished.delete(id));
   }
 
-  #owes(socket: Socket): string | undefined {
-    const name = nameOf(socket);
-    if (name === undefined) return undefined;
-    this.#unfinished.set(name, socket);
+  #expectRequest(id: ConnectionId): void {
+    this.#unfinished.add(id);
     const [oldest] = this.#unfinished;
-    if (oldest !== undefined && this.#unfinished.size > this.#limits.maxUnfinished) {
-      this.#unfinished.delete(oldest[0]);
-      oldest[1].destroy();
-    }
-    return name;
-  }
-
-  #finished(socket: Socket): void {
-    const name = nameOf(socket);
-    if (name !== undefined) this.#unfinished.delete(name);
+    if (oldest === undefined || this.#unfinished.size <= this.#limits.maxUnfinished) return;
+    this.#unfinished.delete(oldest);
+    this.#sockets.get(oldest)?.destroy();
   }
 
   /** A stream may be silent for days, but what it has sent must be read. */
@@ -256,8 +249,8 @@ export class Listener implements AsyncDisposable {
   }
 
   #closeAllBut(responses: ReadonlySet<ServerResponse>): void {
-    const answering = new Set([...responses].map(({ socket }) => socket && (nameOf(socket) ?? socket)));
-    for (const socket of this.#sockets) if (!answering.has(nameOf(socket) ?? socket)) socket.destroy();
+    const answering = new Set([...responses].map(({ socket }) => socket && idOf(socket)));
+    for (const [id, socket] of this.#sockets) if (!answering.has(id)) socket.destroy();
   }
 }
 
@@ -266,9 +259,12 @@ function isEndless(response: ServerResponse): boolean {
   return response.headersSent && !response.writableEnded && !response.hasHeader("content-length");
 }
 
-/** Identifies a connection, because TLS has two sockets for each. `undefined` on a unix socket. */
-function nameOf({ remoteAddress, remotePort }: Socket): string | undefined {
-  return remoteAddress === undefined ? undefined : `${remoteAddress} ${remotePort}`;
+/** The address of the client, because TLS has two sockets for each connection. A unix socket has none. */
+type ConnectionId = string | Socket;
+
+function idOf(socket: Socket): ConnectionId {
+  const { remoteAddress, remotePort } = socket;
+  return remoteAddress === undefined ? socket : `${remoteAddress} ${remotePort}`;
 }
 
 function refused(place: Place, cause: NodeJS.ErrnoException): ServiceError {

@@ -4,10 +4,9 @@ import type { Endpoint, EndpointInput, EndpointOutput } from "../protocol/endpoi
 import type { EndpointName, Endpoints } from "../protocol/endpoints/endpoints.ts";
 import type { Content } from "../sessions/backend.ts";
 
-/** The caller, and parts of the request without a schema. */
-export type Context = {
-  /** Undefined on open endpoints. */
-  readonly principal: Principal | undefined;
+/** The caller, undefined on open endpoints, and parts of the request without a schema. */
+export type Context<Caller extends Principal | undefined = Principal> = {
+  readonly principal: Caller;
   /** The caller without regard to a login in the request; `undefined`: nobody. */
   readonly identified: () => Promise<Principal | undefined>;
   /** Undefined on a unix socket. */
@@ -44,7 +43,10 @@ type Answer<E extends Endpoint> = E["reply"] extends { readonly media: string }
   ? Media
   : EndpointOutput<E> | JsonBytes;
 
-export type Route<E extends Endpoint> = (input: EndpointInput<E>, context: Context) => Promise<Answer<E>>;
+export type Route<E extends Endpoint> = (
+  input: EndpointInput<E>,
+  context: Context<E["access"] extends "open" ? undefined : Principal>,
+) => Promise<Answer<E>>;
 
 /** By endpoint name; missing routes are not mounted. */
 export type Routes = { readonly [Name in EndpointName]?: Route<Endpoints[Name]> };

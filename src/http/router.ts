@@ -2,53 +2,42 @@
 import type { RequestListener } from "node:http";
 import express from "express";
 import type { z } from "zod";
-import type { LoginWatch, RequestClaims } from "../auth/chain.ts";
-import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
+import { enforcePolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
 import { diskFault } from "../lib/fs/disk-care.ts";
 import { refuseAmbiguous } from "../lib/net/request-head.ts";
 import { currentTrace, inTrace } from "../lib/trace.ts";
-import type { Log } from "../log.ts";
 import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { type EndpointName, endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES } from "../protocol/limits.ts";
-import { audited, contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
+import { audited, contextOf, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
-import type { ClientOf } from "./client-address.ts";
 import type { RateLimit } from "./limits/rate-limit.ts";
 import { type AvatarSource, setSecurityHeaders } from "./page.ts";
 import { type PageFiles, sendPageFile } from "./page-files.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
 import { bodyTooLarge, discardBody, readJsonBody } from "./request-body.ts";
-import type { RequestMeter } from "./request-meter.ts";
 import type { Context, Media, Routes } from "./route.ts";
 import { traced } from "./traced.ts";
+import type { ListenerChecks } from "./upgrade.ts";
 
 /** A body that is too large is read up to this length, so that its client receives the error. */
 const MAX_UNREAD_BODY_BYTES = 16 * MAX_BODY_BYTES;
 
-export type RouterOptions = {
+export type RouterOptions = ListenerChecks & {
   readonly routes: Routes;
-  readonly authenticate: (claims: RequestClaims) => Promise<Principal>;
-  readonly whenOver: LoginWatch;
-  readonly clientOf: ClientOf;
-  /** Undefined on the private unix socket, which no browser reaches. */
-  readonly policy: RequestPolicy | undefined;
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
   readonly page?: PageFiles;
   /** Where the page loads avatars from. */
   readonly avatars?: AvatarSource;
-  readonly auditHook?: RequestAuditHook | undefined;
-  readonly meter?: RequestMeter | undefined;
-  readonly log: Log;
 };
 
 type RequestInput = { readonly params: unknown; readonly query: unknown; readonly body: unknown };
 
 /** Any route, after its endpoint was looked up. */
-type AnyRoute = (input: RequestInput, context: Context) => Promise<unknown>;
+type AnyRoute = (input: RequestInput, context: Context<Principal | undefined>) => Promise<unknown>;
 
 type Mounted = { readonly name: EndpointName; readonly endpoint: Endpoint; readonly route: AnyRoute };
 

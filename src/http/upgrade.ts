@@ -40,17 +40,22 @@ export const MAX_USER_SOCKETS = 512;
 const WEB_SOCKET = { endpoint: "/ws", method: "GET" } as const;
 const SWITCHING_PROTOCOLS = 101;
 
-export type UpgradeOptions = {
-  readonly hub: Hub;
+/** How a listener checks and reports requests, upgrades included. */
+export type ListenerChecks = {
   readonly authenticate: (claims: RequestClaims) => Promise<Principal>;
   readonly whenOver: LoginWatch;
   readonly clientOf: ClientOf;
-  /** The sessions as this client may use them; `undefined`: all of them. */
-  readonly viewOf: ((principal: Principal, address: string | undefined) => HubView) | undefined;
+  /** Undefined on a private unix socket, which no browser reaches. */
+  readonly policy: RequestPolicy | undefined;
   readonly auditHook?: RequestAuditHook | undefined;
   readonly meter?: RequestMeter | undefined;
-  readonly policy: RequestPolicy | undefined;
   readonly log: Log;
+};
+
+export type UpgradeOptions = ListenerChecks & {
+  readonly hub: Hub;
+  /** The sessions as this client may use them; `undefined`: all of them. */
+  readonly viewOf: ((principal: Principal, address: string | undefined) => HubView) | undefined;
 };
 
 export type Upgrade = {

@@ -3,7 +3,7 @@ import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_MEMORY_MS } from "../../protocol/limits.ts";
 import type { LoginWatch, RequestClaims } from "../chain.ts";
-import { type Principal, SERVERS_OWN } from "../principal.ts";
+import type { Principal } from "../principal.ts";
 import type { Creator } from "../tokens/shares.ts";
 import type { Users } from "../users.ts";
 import type { Accounts } from "./accounts.ts";
@@ -79,8 +79,7 @@ async function refusalOf(
 }
 
 /** The creator of a share link, as kept for the check of its guests. */
-export function creatorOf(principal: Principal | undefined): Creator {
-  if (principal === undefined) return { user: SERVERS_OWN, through: "other" };
+export function creatorOf(principal: Principal): Creator {
   const { user, method, tokenId } = principal;
   if (loggedInHere(principal)) return { user, through: "login" };
   const isProxied = method === "proxy" || (method === "ticket" && tokenId === undefined);

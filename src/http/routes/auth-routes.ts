@@ -42,20 +42,19 @@ export function authRoutes(parts: {
       return { success: true, token, userId: user, authMethod: "ssh-key" };
     },
     createLoginLink: async (_, context) => {
-      if (principalOf(context).method !== "socket")
+      if (context.principal.method !== "socket")
         throw new ServiceError("forbidden", "create login links on the server's machine: ttyhq login-link");
       return { url: await newLoginLink(), expiresIn: LOGIN_LINK_LIFETIME_MS / 1000 };
     },
-    verifyToken: async (_, context) => {
-      const { user, rights } = principalOf(context);
+    verifyToken: async (_, { principal: { user, rights } }) => {
       return { valid: true, userId: user, permissions: [...permissionsOf(rights)] };
     },
-    createWsTicket: async (_, context) => ({
-      ticket: await tickets.issue(principalOf(context)),
+    createWsTicket: async (_, { principal }) => ({
+      ticket: await tickets.issue(principal),
       expiresIn: WS_TICKET_LIFETIME_MS / 1000,
     }),
-    logout: async (_, context) => {
-      await login.logOut(principalOf(context));
+    logout: async (_, { principal }) => {
+      await login.logOut(principal);
       return { success: true, message: "Logged out successfully" };
     },
   };
@@ -85,11 +84,6 @@ function namedBy({ user, profile }: Pick<Principal, "user" | "profile">): Partia
   const { name = user, picture } = profile ?? {};
   const proxyUser = { login: user, name, ...(picture === undefined ? {} : { profilePic: picture }) };
   return { proxyUser, tailscaleAuth: true, authenticatedUser: user, tailscaleUser: proxyUser };
-}
-
-function principalOf({ principal }: Context): Principal {
-  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
-  return principal;
 }
 
 /** The second factor of a login, and the user's passkeys. */
@@ -124,6 +118,6 @@ export function passkeyRoutes({
 
 /** Only logins have a second factor. */
 function userOf({ principal }: Context): string {
-  if (principal?.method === "token" && principal.rights.kind !== "invited") return principal.user;
+  if (principal.method === "token" && principal.rights.kind !== "invited") return principal.user;
   throw new ServiceError("forbidden", "passkeys are for those who log in with a password: log in first");
 }

@@ -11,7 +11,7 @@ export function joinRoutes(joining: Joining, tokens: Pick<AccessTokens, "issueRe
       const { id, name, enrolled } = await joining.join(body);
       return { ...tokens.issueRemote({ id, name }), remoteId: id, enrolled };
     },
-    createJoinToken: ({ body }, { principal }) => joining.createToken(body, principal?.user),
+    createJoinToken: ({ body }, { principal }) => joining.createToken(body, principal.user),
     listJoinTokens: async () => [...(await joining.tokens())],
     revokeJoinToken: async ({ params }) => {
       await joining.revokeToken(params.tokenId);
@@ -27,7 +27,7 @@ export function joinRoutes(joining: Joining, tokens: Pick<AccessTokens, "issueRe
 
 /** Whether the caller may register, refresh and unregister that remote; if not, ServiceError `forbidden`. */
 export type RegistrationGuard = (
-  principal: Principal | undefined,
+  principal: Principal,
   remote: { readonly id?: string | undefined; readonly name?: string | undefined },
 ) => Promise<void>;
 
@@ -37,11 +37,11 @@ export function registrationGuard(
   { isBasicTaken }: { readonly isBasicTaken: boolean },
 ): RegistrationGuard {
   return async (principal, remote) => {
-    if (principal?.method === "basic" && !isBasicTaken) {
+    if (principal.method === "basic" && !isBasicTaken) {
       const message = "this HQ takes no password from remotes (--no-basic-join): use --join-token-file";
       throw new ServiceError("forbidden", message);
     }
-    if (principal?.rights.kind !== "remote") return;
+    if (principal.rights.kind !== "remote") return;
     const { id, name } = principal.rights;
     if ((remote.id ?? id) !== id || (remote.name ?? name) !== name)
       throw new ServiceError("forbidden", `this credential is only for the remote ${name}`);

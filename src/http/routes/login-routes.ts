@@ -33,7 +33,7 @@ export function loginRoutes({
         throw new ServiceError("forbidden", "log in with a password, a key or a link to create API tokens");
       }
       for (const permission of scope) demand(context, permission);
-      const { method = "" } = context.principal ?? {};
+      const { method } = context.principal;
       const login = { user, method, address: context.address, client: context.client };
       const { token, kept } = await tokens.issueApiToken(expiresIn, { ...login, name, scope });
       return { ...shownToken(kept), token };
@@ -55,28 +55,24 @@ function listedUser({ all }: { readonly all: "0" | "1" }, context: Context): str
 
 function endingUser(context: Context): string | undefined {
   const { principal } = context;
-  const isManager = principal !== undefined && permits(principal.rights, "accounts:manage");
+  const isManager = permits(principal.rights, "accounts:manage");
   return isManager ? undefined : loggedInUser(context);
 }
 
 /** A proxied user may be another person than the user of the same name who logs in here, so has no logins here. */
 function loggedInUser({ principal }: Context): string {
-  if (principal?.method === "token" || principal?.method === "socket") return principal.user;
+  if (principal.method === "token" || principal.method === "socket") return principal.user;
   return NOBODY;
 }
 
 function demand({ principal }: Context, permission: Permission): void {
-  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
   if (permits(principal.rights, permission)) return;
   throw new ServiceError("forbidden", refusalOf(principal.rights, permission));
 }
 
-function shown(
-  { expiresAtS, lastUsedAt, ...login }: KeptLogin,
-  principal: Principal | undefined,
-): LoginRecord {
+function shown({ expiresAtS, lastUsedAt, ...login }: KeptLogin, principal: Principal): LoginRecord {
   const times = { lastUsedAt: lastUsedAt ?? login.createdAt, expiresAt: iso(expiresAtS) };
-  return { ...login, ...times, current: login.id === principal?.tokenId };
+  return { ...login, ...times, current: login.id === principal.tokenId };
 }
 
 function shownToken({ method: _, expiresAtS, ...token }: KeptToken): ApiTokenRecord {

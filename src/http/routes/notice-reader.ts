@@ -8,13 +8,13 @@ export function noticeReader(
   client: string,
   { principal, address }: Pick<Context, "principal" | "address">,
 ): string {
-  const login = principal?.method === "hq" ? "hq" : (principal?.tokenId ?? address);
+  const login = principal.method === "hq" ? "hq" : (principal.tokenId ?? address);
   return createHash("sha256")
-    .update(JSON.stringify([principal?.user, nameOf(principal), login, client]))
+    .update(JSON.stringify([principal.user, nameOf(principal), login, client]))
     .digest("base64url");
 }
 
 /** The owner of the caller's sessions and notifications. */
-export function nameOf(principal: Principal | undefined): string {
-  return principal?.owner ?? SERVERS_OWN;
+export function nameOf(principal: Pick<Principal, "owner">): string {
+  return principal.owner ?? SERVERS_OWN;
 }

@@ -35,7 +35,7 @@ export function remoteRoutes(parts: {
     listRemotes: async (_, { principal }) =>
       registry.remotes.map((remote) => {
         const record = recordOf(remote);
-        if (principal?.rights.kind === "all") return record;
+        if (principal.rights.kind === "all") return record;
         // Sessions of others are hidden.
         const { conflicts: _, ...rest } = record;
         return { ...rest, sessionIds: [] };

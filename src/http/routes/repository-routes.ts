@@ -1,5 +1,4 @@
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
-import { ServiceError } from "../../protocol/errors.ts";
 import type {
   Repositories,
   RepositoryEndpointName,
@@ -15,7 +14,6 @@ export function repositoryRoutes(repositories: Repositories): Routes {
     input: RepositoryInput,
     { principal, signal }: Context,
   ): Promise<JsonBytes> => {
-    if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
     const { owner, account, rights } = principal;
     const caller = { user: nameOf(principal), owner, account, seesAll: rights.kind === "all" };
     return new JsonBytes(await repositories.call(name, input, caller, signal));

@@ -37,7 +37,7 @@ export function serverRoutes(parts: {
     },
     testNotification: async (_, { principal }) => {
       const event = testEvent(new Date());
-      const told = principal === undefined ? 0 : hub.tellUser(principal.user, event);
+      const told = hub.tellUser(principal.user, event);
       return { success: true, message: `test notification sent to ${told} of your clients`, event };
     },
     listClients: async () =>

@@ -12,7 +12,7 @@ const ACTIVE_MS = 1_000;
 
 /** Endpoints of VibeTunnel's page besides sessions (facts 3). */
 export function vibeTunnelRoutes(parts: {
-  readonly sessionsOf: (principal: Principal | undefined) => SessionBackend;
+  readonly sessionsOf: (principal: Principal) => SessionBackend;
   /** ServiceError `rate_limited` for too many connections. */
   readonly connector: (context: Context) => (peer: Peer) => HubClient & Disposable;
   readonly version: string;

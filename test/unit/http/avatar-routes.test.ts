@@ -13,7 +13,7 @@ async function ask(userId: string, accept?: string, photo: Avatar | "none" = PHO
     platform: "darwin",
     findAvatar,
   });
-  const context: Context = {
+  const context: Context<undefined> = {
     ...{ principal: undefined, identified: async () => undefined, address: "10.0.0.1", accept },
     ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
   };

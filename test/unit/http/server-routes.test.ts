@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Context } from "../../../src/http/route.ts";
 import { serverRoutes } from "../../../src/http/routes/server-routes.ts";
 
-const CONTEXT: Context = {
+const CONTEXT: Context<undefined> = {
   ...{ principal: undefined, identified: async () => undefined, address: undefined, accept: undefined },
   ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
 };
