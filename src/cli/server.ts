@@ -77,14 +77,13 @@ function localServer(controlDir: string, cli: Cli, who: "any" | "server"): Serve
     client: createClient(explained(send, controlDir, who)),
     name: controlDir,
     controlDir,
-    answers: async () => {
-      try {
-        await createClient(send).health();
-        return true;
-      } catch (error) {
-        return !isNotListening(error);
-      }
-    },
+    answers: () =>
+      createClient(send)
+        .health()
+        .then(
+          () => true,
+          (error: unknown) => !isNotListening(error),
+        ),
     connect: (clientName) =>
       new SessionSocket({
         clientName,
@@ -125,20 +124,13 @@ function linkTo(targets: readonly UplinkTarget[]): OpenLink {
 }
 
 function explained(send: Send, controlDir: string, who: "any" | "server"): Send {
-  return async (request) => {
-    try {
-      return await send(request);
-    } catch (error) {
-      throw isNotListening(error) ? notListening(controlDir, who, error) : error;
-    }
-  };
-}
-
-function notListening(controlDir: string, who: "any" | "server", cause: unknown): ServiceError {
   // `ttyhq run` starts only a session host.
   const orProgram = who === "any" ? ", or a program with `ttyhq run`" : "";
   const message = `no server answers in ${controlDir}; start one with \`ttyhq serve\`${orProgram}`;
-  return new ServiceError("host_unreachable", message, { cause });
+  return (request) =>
+    send(request).catch((cause: unknown) => {
+      throw isNotListening(cause) ? new ServiceError("host_unreachable", message, { cause }) : cause;
+    });
 }
 
 function originOf(text: string): string {
@@ -169,16 +161,16 @@ export function socketSend(socketPaths: readonly string[]): Send {
   // Not disposed: idle connections do not keep the process alive.
   const senders = socketPaths.map((socketPath) => createSender({ socketPath }));
   return async (request) => {
-    for (const { send } of senders.slice(0, -1)) {
+    let failure: unknown;
+    for (const { send } of senders) {
       try {
         return await send(request);
       } catch (error) {
         if (!isNotListening(error)) throw error;
+        failure = error;
       }
     }
-    const last = senders.at(-1);
-    if (last === undefined) throw new ServiceError("host_unreachable", "no socket to ask on");
-    return await last.send(request);
+    throw failure;
   };
 }
 

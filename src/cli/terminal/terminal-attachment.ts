@@ -9,7 +9,6 @@ import type { Cli } from "../process-context.ts";
 import type { Server } from "../server.ts";
 import { printable } from "../text.ts";
 import { DETACH_FLAGS, type DetachKeys } from "./detach-keys.ts";
-
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
@@ -62,29 +61,31 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
 }
 
 async function shown(options: Options): Promise<AttachmentEnd> {
-  const { terminal, socket, cli } = options;
+  const { terminal, socket, cli, command, session, server } = options;
   const end = Promise.withResolvers<AttachmentEnd>();
   // It may reject while another promise is awaited.
   end.promise.catch(() => undefined);
   const hint = hintOf(options);
+  const common = { ...options, client: server.client, sessionId: session.id };
   try {
     using scope = new DisposableStack();
     scope.use(
       onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => end.resolve({ kind: "stopped", signal })),
     );
     await socket.opened(CONNECT_TIMEOUT_MS);
-    if (hint !== undefined && options.command === "run") cli.stderr.write(`[${hint}]\n`);
+    if (hint !== undefined && command === "run") cli.stderr.write(`[${hint}]\n`);
     scope.use(terminal.raw());
-    const screen = scope.use(sessionScreen(options, end));
-    const size = scope.use(sessionSize(options));
-    if (options.command === "attach") {
+    const exited = (exitCode: number): void => end.resolve({ kind: "exited", exitCode });
+    const screen = scope.use(new SessionScreen({ ...common, exited, refused: end.reject }));
+    const size = scope.use(new SessionSize({ ...common, isSized: command === "run" }));
+    if (command === "attach") {
       await size.send();
       await screen.draw();
       if (hint !== undefined) scope.use(briefly(` ${hint} `, screen, socket));
     } else {
       screen.follow(0);
     }
-    scope.use(linkNotice(options, { screen, size, end }));
+    scope.use(linkNotice(socket, { screen, size, end }));
     scope.use(sessionKeys(options, { screen, end }));
     return await end.promise;
   } finally {
@@ -111,23 +112,8 @@ function briefly(text: string, screen: SessionScreen, socket: SessionSocket): Di
 
 type End = PromiseWithResolvers<AttachmentEnd>;
 
-function sessionScreen({ socket, server, terminal, session }: Options, end: End): SessionScreen {
-  return new SessionScreen({
-    socket,
-    client: server.client,
-    terminal,
-    sessionId: session.id,
-    exited: (exitCode) => end.resolve({ kind: "exited", exitCode }),
-    refused: end.reject,
-  });
-}
-
-function sessionSize({ socket, terminal, session, command, isReadOnly }: Options): SessionSize {
-  return new SessionSize({ socket, terminal, sessionId: session.id, isSized: command === "run", isReadOnly });
-}
-
 function linkNotice(
-  { socket }: Options,
+  socket: SessionSocket,
   { screen, size, end }: { readonly screen: SessionScreen; readonly size: SessionSize; readonly end: End },
 ): Disposable {
   return watchLink(socket, {
@@ -142,13 +128,11 @@ function linkNotice(
 }
 
 function sessionKeys(
-  { terminal, detachKeys, isReadOnly, command, socket, session }: Options,
+  { command, socket, session, ...common }: Options,
   { screen, end }: { readonly screen: SessionScreen; readonly end: End },
 ): SessionKeys {
   return new SessionKeys({
-    terminal,
-    detachKeys,
-    isReadOnly,
+    ...common,
     inputEnd: command === "run" ? "eof" : "detach",
     write: (bytes) => socket.write(session.id, bytes),
     detach: () => end.resolve({ kind: "detached" }),
