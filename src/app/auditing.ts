@@ -1,5 +1,4 @@
 // The audit log of a server, and the hooks that write to it.
-
 import type { Audit } from "../audit/entry.ts";
 import type { AuditFile } from "../audit/file/audit-file.ts";
 import type { AuditReceiver, Shipper } from "../audit/ship/shipper.ts";

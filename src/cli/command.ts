@@ -1,5 +1,4 @@
 // Commands as data: arguments, options, examples and exit codes. Parsing, help and completion are made from them.
-
 import { styleText } from "node:util";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Cli, OutputStream } from "./process-context.ts";
@@ -13,10 +12,8 @@ export function signalExitCode(signal: number): number {
   return 128 + signal;
 }
 
-/** Sets the exit code of the command line. */
 export type Finish = (exitCode: number) => void;
 
-/** Adds a command to the program or to a group. */
 export type AddCommand = (parent: Command, cli: Cli, finish: Finish) => void;
 
 type Examples = readonly (readonly [command: string, purpose: string])[];
@@ -48,16 +45,13 @@ type ValueOf<F extends Flag> = F extends readonly [string, string, (text: string
         ? boolean
         : true | undefined;
 
-/** The parsed options of a command. */
 export type Values<F extends Flags> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
 export type Declaration = Help & {
   /** Name and arguments, as `kill <session...>`. */
   readonly usage: string;
-  /** Descriptions of arguments, by their names. */
   readonly args?: Readonly<Record<string, string>>;
   readonly flags?: Flags;
-  /** Adds the rest. */
   readonly extend?: (command: Command) => unknown;
 };
 
@@ -135,7 +129,6 @@ export function prefixOf(stderr: OutputStream): string {
   return stderr.isTTY ? styleText("red", "ttyhq:", { stream: stderr }) : "ttyhq:";
 }
 
-/** Lists are indented. */
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, undefined, Array.isArray(value) ? 2 : undefined)}\n`;
 }

@@ -32,7 +32,6 @@ async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promi
   }
 }
 
-/** The first bytes of a file or a pipe. */
 function contentOf(path: string, maxBytes: number): { readonly bytes: Uint8Array; readonly mode: number } {
   checkTrustedPath(path);
   const file = openSync(path, "r");

@@ -17,7 +17,6 @@ export type ProgramFiles = { readonly node: string; readonly main: string };
 
 /** The state of the process at its start; only main.ts reads it. */
 export type ProcessContext = {
-  /** Without node and the script. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -44,7 +43,6 @@ export type RunningHost = AsyncDisposable & {
   readonly idle: () => Promise<boolean>;
 };
 
-/** Provided by main.ts. */
 export type Parts = {
   /** Resolves when it serves; disposing stops it gracefully. */
   startServer(config: Config): Promise<RunningServer>;

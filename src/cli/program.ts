@@ -1,4 +1,4 @@
-// The command line as a whole: which commands there are, and how each of them ends.
+// The command line: its commands and their exit codes.
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -45,7 +45,6 @@ const LOADERS = new Map<string, LoadCommand>(
 );
 const ALL = [...LOADERS.values()];
 
-/** Runs a command. Resolves with the exit code; errors are written to standard error. */
 export async function runCli(started: Cli): Promise<number> {
   const command = commandOf(started.argv);
   const cli = isService(started.argv) ? await inLogFormat(started) : started;
@@ -62,7 +61,6 @@ export async function runCli(started: Cli): Promise<number> {
       return ExitCode.Usage;
     }
     refuseUnknown(program, cli.argv[0]);
-    // Options alone are those of `serve`.
     const words = command === cli.argv[0] || command !== "serve" ? cli.argv : ["serve", ...cli.argv];
     await program.parseAsync(words, { from: "user" });
     return exitCode;
@@ -120,7 +118,6 @@ export async function createProgram(
   return program;
 }
 
-/** Names the command that was meant. */
 function refuseUnknown(program: Command, word: string | undefined): void {
   if (word === undefined || word.startsWith("-") || word === "help") return;
   const names = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
@@ -131,7 +128,7 @@ function refuseUnknown(program: Command, word: string | undefined): void {
   program.error(`error: unknown command '${word}'${hint}`);
 }
 
-/** What other programs call our commands. */
+/** Names that other programs use for these commands. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ...(["rm", "stop", "end", "remove", "delete"] as const).map((name) => [name, "kill"] as const),
   ...(["exec", "new", "create"] as const).map((name) => [name, "run"] as const),

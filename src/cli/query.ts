@@ -13,15 +13,12 @@ import { SERVER_FLAGS, type Server, serverOf } from "./server.ts";
 
 type Query<F extends Flags, Answer> = Declaration & {
   readonly flags?: F;
-  /** Description of the option --json. */
   readonly json: string;
   /** "server": the session host cannot replace the server. */
   readonly who?: "server";
   ask(server: Server, flags: Values<F>, args: readonly string[], cli: Cli): Promise<Answer>;
-  /** The answer unless stated. */
   toJson?(answer: Answer): unknown;
   text(answer: Answer, flags: Values<F>, cli: Cli): string;
-  /** 0 unless stated. */
   exitCode?(answer: Answer): number;
 };
 

@@ -12,7 +12,6 @@ import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Values } from "./command.ts";
 import type { Cli, ProcessContext } from "./process-context.ts";
 
-/** The options that name a server. */
 export const SERVER_FLAGS = {
   controlDir: ["--control-dir <path>", "directory of the local server (~/.ttyhq)"],
   config: ["--config <file>", "configuration file of the local server, for its control directory"],

@@ -1,4 +1,4 @@
-// Where the log is to be JSON, everything else that a service says on standard error is, too: one reader takes all lines.
+// With a JSON log, everything else that a service writes to standard error is JSON as well.
 import { Writable } from "node:stream";
 import { parseArgs } from "node:util";
 import { OPTIONS } from "../config/options/options.ts";
@@ -7,7 +7,7 @@ import { createLogger } from "../log.ts";
 import { configInput } from "./configuration.ts";
 import type { Cli, OutputStream } from "./process-context.ts";
 
-/** The command line of a service with standard error in JSON, warnings of Node and uncaught exceptions included, where that was asked for. */
+/** With `--log-format json`: standard error in JSON, including Node's warnings and uncaught exceptions. */
 export async function serviceInLogFormat(cli: Cli): Promise<Cli> {
   if ((await logFormatOf(cli)) !== "json") return cli;
   const log = createLogger({ level: "info", format: "json", destination: cli.stderr });

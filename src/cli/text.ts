@@ -63,7 +63,6 @@ export function printable(text: string): string {
   });
 }
 
-/** Width of a printable text in columns. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;

@@ -12,7 +12,6 @@ import type { Sources } from "./sources/given.ts";
 import { OptionReader } from "./sources/reader.ts";
 import { flagWords, type Setting, settingsOf } from "./sources/settings.ts";
 
-/** The configuration of a session host. */
 export type HostConfig = {
   /** Absolute. */
   readonly controlDir: string;
@@ -24,7 +23,6 @@ export type HostConfig = {
     readonly withInput: boolean;
     readonly keep: Retention | undefined;
   };
-  /** Time limit for stopping. */
   readonly graceMs: number;
   /** `auto`: text on a terminal, JSON otherwise. */
   readonly log: { readonly level: "info" | "debug"; readonly format: "auto" | "json" | "text" };
@@ -37,21 +35,17 @@ export type HostConfig = {
 
 export type SessionHostConfig = HostConfig & { readonly exitWhenIdle: boolean };
 
-/** The configuration of a server. */
 export type Config = HostConfig & {
   /** `port` 0: any free one. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** The user that the server runs as. */
   readonly serverUser: string;
   readonly auth: LoginConfig;
   readonly role: FleetRole;
   /** `undefined`: http. */
   readonly tls: TlsConfig | undefined;
-  /** The reverse proxy that the server starts, if any. */
   readonly proxyServe: ProxyServe | undefined;
   /** Proxies in front whose X-Forwarded headers count. */
   readonly trustedProxies: readonly { readonly address: string; readonly prefix: number }[];
-  /** A separate address for metrics and probes, if any. */
   readonly metricsListen: { readonly host: string; readonly port: number } | undefined;
   /** Absolute; `undefined`: in the control directory. */
   readonly auditLog: string | undefined;
@@ -78,7 +72,6 @@ export type Config = HostConfig & {
 };
 
 export type ConfigInput = Sources & {
-  /** The user that the process runs as. */
   readonly user: string;
   /** The name of this machine for other machines. */
   readonly hostname: string;
@@ -86,10 +79,8 @@ export type ConfigInput = Sources & {
 
 const PROXIED_HOST = "127.0.0.1";
 
-/** A configuration, valid or not. */
 export type Examination = {
   readonly settings: readonly Setting[];
-  /** A sentence each. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 };

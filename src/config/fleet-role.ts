@@ -1,5 +1,4 @@
 // The server's role: standalone, HQ or remote (specification 5.5, contract 6).
-
 import { isLoopbackName } from "../lib/net/address.ts";
 import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";

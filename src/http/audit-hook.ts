@@ -14,9 +14,7 @@ export type AuditedRequest = {
   readonly address: string | undefined;
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** Whether it carried credentials. */
   readonly hasProof: boolean;
-  /** Undefined without a login. */
   readonly principal: Principal | undefined;
   /** Undefined if the request was refused before its input was read. */
   readonly input: { readonly params: unknown; readonly query: unknown; readonly body: unknown } | undefined;
@@ -52,7 +50,6 @@ export function contextOf(
   };
 }
 
-/** Runs the work and passes its outcome to the hook. */
 export async function audited(
   seen: RequestContext,
   auditHook: RequestAuditHook | undefined,

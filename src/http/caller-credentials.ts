@@ -2,7 +2,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ClaimedIdentity, RequestClaims } from "../auth/chain.ts";
 
-/** Headers that proxies add. */
 const FORWARDING =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|true-client-ip|cdn-loop|cf-.*|fastly-.*|fly-.*|tailscale-.*|x-amzn-.*|x-appengine-.*|x-azure-.*|x-envoy-.*|x-proxyuser-ip)$/;
 /** Long enough for every user name, short enough to be kept and logged. */

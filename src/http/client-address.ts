@@ -9,9 +9,7 @@ import { sameBytes } from "../lib/secret.ts";
 export type Client = {
   /** Undefined on a unix socket. Limits, logs and records use this address. */
   readonly address: string | undefined;
-  /** As in the Host header. */
   readonly host: string | undefined;
-  /** Whether it came over TLS. */
   readonly isHttps: boolean;
 };
 
@@ -103,7 +101,6 @@ function itemsOf(list: string | readonly string[] | undefined): readonly string[
     .filter((item) => item !== "");
 }
 
-/** Whether an address is in one of these ranges. */
 export function inRanges(ranges: TrustedPeers["ranges"]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
   const list = new BlockList();

@@ -30,7 +30,6 @@ const BACKLOG = 4_096;
 /** Closing idle connections is expensive: only at every so many new ones. */
 const CROWD_STEP = 64;
 
-/** Time for clients to disconnect when the listener stops. */
 const STOP_TIMEOUT_MS = 1_000;
 
 /** `option`: the option that sets the address, if it is not --bind and --port. */
@@ -38,11 +37,9 @@ export type Place =
   | { readonly host: string; readonly port: number; readonly option?: string }
   | { readonly path: string };
 
-/** Limits against slow and idle clients. */
 const LIMITS = {
   headTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
-  /** Interval of the check. */
   timeoutLookMs: 1_000,
   /** An answer without progress for this long is aborted. */
   stalledAnswerMs: 120_000,
@@ -192,7 +189,6 @@ export class Listener implements AsyncDisposable {
     return { broken };
   }
 
-  /** Whether the request was refused for lack of file descriptors. */
   #isRefused({ socket }: IncomingMessage): boolean {
     return this.#shortage.answers(socket, idOf(socket));
   }

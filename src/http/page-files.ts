@@ -21,7 +21,6 @@ type Body = { readonly bytes: Uint8Array; readonly etag: string; readonly header
 /** `compressed`: the same body, best coding first. */
 type PageFile = Body & { readonly compressed: readonly (Body & { readonly coding: string })[] };
 
-/** By request path. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 /** Without hidden files; empty if the folder does not exist. */

@@ -11,12 +11,10 @@ export type Context<Caller extends Principal | undefined = Principal> = {
   readonly identified: () => Promise<Principal | undefined>;
   /** Undefined on a unix socket. */
   readonly address: string | undefined;
-  /** The User-Agent header. */
   readonly client?: string | undefined;
   /** The page's origin, already checked. */
   readonly origin?: string | undefined;
   readonly range: string | undefined;
-  /** The Accept header. */
   readonly accept: string | undefined;
   readonly lastEventId: string | undefined;
   readonly setHeader?: (name: string, value: string) => void;

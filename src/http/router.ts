@@ -30,7 +30,6 @@ export type RouterOptions = ListenerChecks & {
   readonly routes: Routes;
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
   readonly page?: PageFiles;
-  /** Where the page loads avatars from. */
   readonly avatars?: AvatarSource;
 };
 
@@ -41,7 +40,6 @@ type AnyRoute = (input: RequestInput, context: Context<Principal | undefined>) =
 
 type Mounted = { readonly name: EndpointName; readonly endpoint: Endpoint; readonly route: AnyRoute };
 
-/** A request to an endpoint. */
 type Exchange = {
   readonly request: express.Request;
   readonly response: express.Response;

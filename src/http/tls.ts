@@ -19,7 +19,6 @@ export type ClientCertificates = {
   readonly refused?: (reason: string, address: string | undefined) => void;
 };
 
-/** Longer handshakes are aborted. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** TLS 1.2 or newer. ServiceError `start_failed` for an unusable certificate or key. */

@@ -8,7 +8,6 @@ export function nearest(word: string, candidates: readonly string[], maxEdits: n
   return best !== undefined && best.distance <= maxEdits ? best.candidate : undefined;
 }
 
-/** Levenshtein distance. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...from].entries()) {

@@ -15,7 +15,6 @@ export class Secret {
     return this.#bytes.length;
   }
 
-  /** A copy. */
   bytes(): Uint8Array {
     return this.#bytes.slice();
   }

@@ -33,7 +33,6 @@ const PARENT_ID_BYTES = 8;
  */
 const storage = new AsyncLocalStorage<Trace | undefined>();
 
-/** The trace of the current request. */
 export function currentTrace(): Trace | undefined {
   return storage.getStore();
 }

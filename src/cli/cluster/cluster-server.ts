@@ -19,7 +19,6 @@ import type { ServerPlan, ServerReport } from "./plan.ts";
 
 export type ServerParts = {
   readonly program: ProgramFiles;
-  /** Reports restarts to the user. */
   readonly notice: (message: string) => void;
   /** Aborts a graceful stop. */
   readonly hurry: AbortSignal;
@@ -27,11 +26,9 @@ export type ServerParts = {
 
 const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 10_000;
-/** After SIGKILL. */
 const KILL_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
-/** Log lines in error messages. */
 const SHOWN_LOG_LINES = 12;
 
 /** Output of `ttyhq serve --json`. */
@@ -172,7 +169,6 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   return String(line);
 }
 
-/** `start_failed`, with the end of the log. */
 export function startFailure({ name, controlDir }: ServerReport | ServerPlan, what: string): ServiceError {
   const path = serverLog(controlDir);
   const lines = logTail(path, SHOWN_LOG_LINES).map((line) => `  ${line}`);

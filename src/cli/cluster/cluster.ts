@@ -12,7 +12,6 @@ import { type ClusterOptions, hqPlan, remotePlans, type ServerPlan, type ServerR
 /** Concurrent starts: server and session host of a remote use a core for half a second. */
 const STARTS_AT_A_TIME = 4;
 const REGISTRATION_TIMEOUT_MS = 20_000;
-/** Interval of checks for registered remotes. */
 const POLL_MS = 50;
 
 /** Disposing ends the remotes with their sessions and then the HQ. */

@@ -1,4 +1,4 @@
-// Which servers a local cluster is made of, and how each of them is started.
+// The servers of a local cluster, and the command line of each.
 import { join } from "node:path";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 
@@ -12,13 +12,10 @@ export type ClusterOptions = {
   readonly port: number;
   readonly remotes: number;
   readonly credentials: ClusterCredentials;
-  /** Generated for the run as well. */
   readonly joinToken: string;
-  /** The environment of `ttyhq up`. */
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** One server of the cluster: an HQ or a remote. */
 export type ServerPlan = {
   readonly name: string;
   readonly controlDir: string;
@@ -26,11 +23,9 @@ export type ServerPlan = {
   readonly port: number;
   /** Of `ttyhq serve`, beside --port; every user of the machine can read them. */
   readonly args: readonly string[];
-  /** With the secrets. */
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-/** A server of the cluster that runs. */
 export type ServerReport = { readonly name: string; readonly url: string; readonly controlDir: string };
 
 export const HQ_NAME = "hq";
@@ -51,7 +46,6 @@ export function hqPlan({ controlDir, port, credentials, joinToken, env }: Cluste
   };
 }
 
-/** `remote-1`, `remote-2` and so on. */
 export function remotePlans(options: ClusterOptions, hqUrl: string): readonly ServerPlan[] {
   const { controlDir, credentials, joinToken, env } = options;
   return remoteNames(options.remotes).map((name) => {

@@ -74,7 +74,6 @@ async function up(flags: UpFlags, isJson: boolean, cli: Cli): Promise<number> {
   return exitCode;
 }
 
-/** Throws ConfigError for an invalid control directory. */
 export function clusterOptions(flags: UpFlags, cli: Cli): ClusterOptions {
   const { remotes, port } = flags;
   const controlDir =
@@ -96,7 +95,6 @@ export type ClusterReport = Pick<Cluster, "loginLink" | "servers"> & {
   readonly credentials: ClusterCredentials;
 };
 
-/** One line for programs. */
 export function reportJson({ loginLink, credentials, servers }: ClusterReport): string {
   const [{ url, controlDir }, ...remotes] = servers;
   return `${JSON.stringify({
@@ -104,7 +102,6 @@ export function reportJson({ loginLink, credentials, servers }: ClusterReport): 
   })}\n`;
 }
 
-/** `seconds`: duration of the start. `width`: of the terminal in columns. */
 export function reportText(
   { loginLink, servers }: ClusterReport,
   { seconds, width }: { readonly seconds: number; readonly width: number | undefined },

@@ -158,7 +158,6 @@ function entryTable(entries: readonly AuditRecord[], _: unknown, cli: Cli): stri
   );
 }
 
-/** As ISO 8601. */
 function timeOf(text: string): string {
   const agoMs = spanMs(text.toLowerCase());
   const ms = agoMs === undefined ? Date.parse(text) : Date.now() - agoMs;

@@ -3,7 +3,6 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { type AddCommand, command } from "../command.ts";
 
 const SHELLS = { bash, zsh, fish } as const;
-/** Commands whose arguments are sessions. */
 const OF_SESSIONS: ReadonlySet<string> = new Set(["attach", "kill", "logs", "play", "rename", "share"]);
 const NAMES_COMMAND = "ttyhq ls --format '{name}' 2>/dev/null";
 

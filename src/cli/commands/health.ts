@@ -13,7 +13,6 @@ type HealthFlags = ServerFlags & {
   readonly sessionHost: true | undefined;
 };
 
-/** Interval of checks with --wait. */
 const POLL_MS = 200;
 
 export const addHealth = command({

@@ -34,7 +34,6 @@ export const addKill = command({
   },
 });
 
-/** Ends each session independently of the others. */
 async function killAll(
   references: readonly string[],
   signal: SignalName | undefined,

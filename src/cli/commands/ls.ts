@@ -98,7 +98,6 @@ export function sessionTable(
   return table(headings, rows, width, ["NAME", "MACHINE", "BRANCH", "COMMAND"]);
 }
 
-/** Empty outside a repository. */
 function branchOf({ gitBranch }: SessionRecord): string {
   return gitBranch === "" ? "(detached)" : printable(gitBranch ?? "");
 }

@@ -50,7 +50,6 @@ function announcedAsJson({ url, loginLink, behind }: RunningServer): string {
   return `${JSON.stringify({ event: "listening", url, loginLink, behind })}\n`;
 }
 
-/** Resolves at the end of input. */
 async function inputEnd(stdin: InputStream): Promise<void> {
   await finished(stdin.resume(), { writable: false }).catch(() => undefined);
 }

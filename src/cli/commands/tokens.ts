@@ -1,5 +1,4 @@
 // Tokens and keys: API tokens for programs, join tokens and keys for the remotes of an HQ.
-
 import type { z } from "zod";
 import { spanMs } from "../../config/options/span.ts";
 import type { Client } from "../../protocol/client/client.ts";
@@ -22,7 +21,6 @@ const CREATE = {
 } as const;
 const LIST = { usage: "list", who: "server", json: "print them as a JSON array" } as const;
 
-/** API tokens of a user for programs. */
 export const addToken = group(
   "token",
   {
@@ -73,7 +71,6 @@ export const addToken = group(
   ],
 );
 
-/** Tokens with which remotes enroll their keys at this HQ. */
 export const addJoinToken = group(
   "join-token",
   {
@@ -129,7 +126,6 @@ export const addJoinToken = group(
   ],
 );
 
-/** The keys of the remotes that joined this HQ with a token. */
 export const addRemoteKey = group(
   "remote-key",
   {
@@ -159,10 +155,8 @@ export const addRemoteKey = group(
 
 type Revocation = {
   readonly usage: string;
-  /** What its arguments are. */
   readonly names: string;
   readonly summary: string;
-  /** Before each name in the output. */
   readonly subject?: string;
   readonly revoke: (client: Client, name: string) => Promise<unknown>;
 };

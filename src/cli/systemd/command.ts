@@ -1,5 +1,4 @@
 // `ttyhq service`: the server as a service of systemd.
-
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -146,7 +145,6 @@ async function controlDirOfUnit(unitText: string, context: ProcessContext): Prom
   return parseHostConfig(await configInput(command.opts(), { ...context, home, env: {} })).controlDir;
 }
 
-/** Number of running sessions. */
 async function runningSessions(controlDir: string): Promise<number> {
   const client = createClient(socketSend([localSockets(controlDir).host]));
   try {
@@ -164,7 +162,6 @@ export type UnitState = {
   /** `enabled` where it starts with the machine. */
   readonly atStart: string;
   readonly pid?: number;
-  /** Automatic restarts. */
   readonly restarts: number;
 };
 

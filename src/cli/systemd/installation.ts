@@ -6,7 +6,6 @@ import { type Place, type ServicePlan, textOf } from "./plan.ts";
 import type { Systemctl } from "./systemctl.ts";
 import { HOST_UNIT, hostUnit, SERVER_UNIT, serverUnit } from "./unit-file.ts";
 
-/** Prints a line. */
 export type Tell = (line: string) => void;
 
 const UNIT_MODE = 0o644;
@@ -46,7 +45,6 @@ export async function install(plan: ServicePlan, systemctl: Systemctl, tell: Tel
   }
 }
 
-/** Resolves with the changed paths. */
 async function writeFiles(plan: ServicePlan, tell: Tell): Promise<readonly string[]> {
   const changed: string[] = [];
   for (const [path, text] of filesOf(plan)) {

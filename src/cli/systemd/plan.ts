@@ -22,11 +22,9 @@ export type ServicePlan = {
   readonly unit: UnitPlan;
   /** Absolute. */
   readonly configFile: string;
-  /** Initial content of a new configuration file. */
   readonly newConfig: string | undefined;
   readonly config: Config;
   readonly account: SystemAccount | undefined;
-  /** Warnings for the user. */
   readonly notices: readonly string[];
 };
 
@@ -107,18 +105,15 @@ function variableNotices(env: ProcessContext["env"]): readonly string[] {
   ];
 }
 
-/** `undefined`: there is no file. */
 export function textOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }
 
-/** Paths of a service. */
 export type Place = {
   readonly serverUnit: string;
   readonly hostUnit: string;
   /** The default configuration file. */
   readonly configFile: string;
-  /** Its initial content. */
   readonly firstConfig: string;
 };
 

@@ -21,7 +21,6 @@ export class Systemctl {
     if (!isRunning(scope, env)) throw new ServiceError("start_failed", absence(scope));
   }
 
-  /** Throws `start_failed` with its message. */
   async run(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.ask(...args);
     if (code === 0) return stdout;

@@ -1,5 +1,5 @@
-import { DEFAULT_GRACE_MS } from "../../protocol/limits.ts";
 // The units of a server and its session host, as texts.
+import { DEFAULT_GRACE_MS } from "../../protocol/limits.ts";
 
 /** The machine's service manager, or a user's. */
 export type Scope = "system" | "user";
@@ -8,20 +8,16 @@ export const SERVER_UNIT = "ttyhq.service";
 export const HOST_UNIT = "ttyhq-session-host.service";
 
 export type UnitPlan = {
-  /** First line of both. */
   readonly note: string;
   readonly scope: Scope;
   /** The program with the arguments before the command. */
   readonly program: readonly string[];
   /** Flags of `ttyhq serve`, the configuration file's among them. */
   readonly serverFlags: readonly string[];
-  /** Flags of `ttyhq session-host`. */
   readonly hostFlags: readonly string[];
-  /** Flags of commands that talk to the server. */
   readonly clientFlags: readonly string[];
   /** User of the machine's service. `undefined`: root, whose sessions run as the user who logs in. */
   readonly runAs: string | undefined;
-  /** Maximum duration of a stop (`--grace`). */
   readonly graceMs: number;
 };
 
@@ -142,7 +138,6 @@ export function execLine(words: readonly string[]): string {
   return words.map(execWord).join(" ");
 }
 
-/** The inverse of `execLine`. */
 export function execWords(line: string): readonly string[] {
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, bare = ""]) =>
     unescaped(quoted ?? bare),

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
 
-/** Maximum length of a line. */
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
 
 const Header = z.looseObject({
@@ -58,12 +57,10 @@ function parse(line: string): unknown {
 }
 
 export type PlayOptions = {
-  /** 2 is twice as fast. */
   readonly speed: number;
   /** Maximum pause in seconds; `undefined`: unlimited. */
   readonly idleLimit: number | undefined;
   readonly write: (text: string) => void | Promise<void>;
-  /** Milliseconds, monotonic. */
   readonly now: () => number;
   /** Rejects with the signal's reason. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -89,7 +86,6 @@ export async function playCast({ header, events }: CastFile, options: PlayOption
   }
 }
 
-/** False after an abort. */
 async function waited(waiting: Promise<void>, signal: AbortSignal): Promise<boolean> {
   try {
     await waiting;

@@ -1,9 +1,7 @@
 import { ConfigError } from "../../config/config-error.ts";
 
-/** The encodings of one key. */
 type Key = readonly Uint8Array[];
 
-/** The keys that detach the terminal from the session. */
 export type DetachKeys = { readonly keys: readonly Key[]; readonly text: string };
 
 /** Twice, quickly: a single ctrl-\ ends an unresponsive program and must reach it. */
@@ -80,7 +78,6 @@ export class DetachScanner {
     return { pass: Buffer.concat(pass), isDetached: false };
   }
 
-  /** The held keys, which were no detach keys. */
   release(): Uint8Array {
     return Buffer.concat(this.#held.splice(0));
   }

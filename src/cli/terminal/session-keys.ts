@@ -17,7 +17,6 @@ export type SessionKeysOptions = {
   readonly inputEnd: "eof" | "detach";
   readonly write: (bytes: Uint8Array) => Promise<void>;
   readonly detach: () => void;
-  /** Input was refused. */
   readonly refused: (error: unknown) => void;
 };
 

@@ -1,5 +1,4 @@
 // The output side of the user's terminal while a session is shown on it.
-
 import type { Attachment } from "../../protocol/client/attached-session.ts";
 import type { Client } from "../../protocol/client/client.ts";
 import { isFinal } from "../../protocol/client/link.ts";
@@ -21,7 +20,6 @@ export type SessionScreenOptions = {
   readonly client: Pick<Client, "resync">;
   readonly terminal: Terminal;
   readonly sessionId: string;
-  /** The program ended. */
   readonly exited: (exitCode: number) => void;
   /** The server no longer shows this session. */
   readonly refused: (error: ServiceError) => void;
@@ -46,7 +44,6 @@ export class SessionScreen implements Disposable {
     this.#draining = this.#terminal.onDrained(() => this.#attachment?.resume());
   }
 
-  /** Shows the output from an offset on. */
   follow(from: number): void {
     this.#attachment?.[Symbol.dispose]();
     this.#attachment = this.#options.socket.attach(

@@ -1,4 +1,4 @@
-// The user's own terminal and a session, coupled: what `run` and `attach` are about.
+// Shows a session on the user's own terminal, for `run` and `attach`.
 import type { ConnectionState } from "../../protocol/client/connection.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";

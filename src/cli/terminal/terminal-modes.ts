@@ -1,4 +1,4 @@
-// What is written to the user's own terminal before a session's screen is drawn on it and after it was left.
+// Escape sequences for the user's own terminal, around a session's screen.
 
 const SAVE_CURSOR = "\x1b7";
 const RESTORE_CURSOR = "\x1b8";

@@ -28,7 +28,6 @@ export class Terminal {
     return this.isScreen && size.success ? size.data : undefined;
   }
 
-  /** Raw mode, until disposed. */
   raw(): Disposable {
     if (!this.isInteractive) return { [Symbol.dispose]: () => undefined };
     this.#input.setRawMode?.(true);
@@ -64,7 +63,6 @@ export class Terminal {
     return { [Symbol.dispose]: () => void this.#output.off("resize", listener) };
   }
 
-  /** Called when buffered output was written. */
   onDrained(listener: () => void): Disposable {
     this.#output.on("drain", listener);
     return { [Symbol.dispose]: () => void this.#output.off("drain", listener) };
@@ -79,7 +77,6 @@ export class Terminal {
     return this.#output.writableLength > HIGH_WATER_BYTES;
   }
 
-  /** Resolves when all output was written. */
   flushed(): Promise<void> {
     return new Promise((resolve) => this.#output.write("", () => resolve()));
   }

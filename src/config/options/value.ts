@@ -1,5 +1,4 @@
 // Parsers of option values. Each throws RangeError "must be …" for an invalid text.
-
 import { X509Certificate } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
 import { formatOrigin, parseHost, parseOrigin } from "../../lib/net/origin.ts";

@@ -1,4 +1,4 @@
-// Where options come from, and which source counts: flags before variables, variables before the configuration file.
+// The sources of options: flags before variables, variables before the configuration file.
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { type Option, type Spelling, spellingsOf } from "../options/option.ts";
 import { type Flags, flagTexts } from "./flags.ts";

@@ -51,7 +51,6 @@ export class Shortage implements Disposable {
     return true;
   }
 
-  /** Refuses a request on such a connection; otherwise returns false. */
   answers(socket: Socket, name: Socket | string): boolean {
     if (!this.#refused.has(name)) return false;
     if (!socket.writableEnded) refuse(socket, NO_DESCRIPTORS);

@@ -60,7 +60,6 @@ export function authRoutes(parts: {
   };
 }
 
-/** Login by password and by login link. */
 function passwordRoutes(login: Login): Routes {
   return {
     createToken: async ({ body: { ticket, ...pair } }, { address, client, origin }) =>
@@ -79,7 +78,6 @@ function passwordRoutes(login: Login): Routes {
   };
 }
 
-/** What a proxy says about its user. */
 function namedBy({ user, profile }: Pick<Principal, "user" | "profile">): Partial<AuthConfig> {
   const { name = user, picture } = profile ?? {};
   const proxyUser = { login: user, name, ...(picture === undefined ? {} : { profilePic: picture }) };

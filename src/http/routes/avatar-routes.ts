@@ -7,7 +7,6 @@ import type { Media, Routes } from "../route.ts";
 /** `undefined` without an avatar that a browser can show. Never rejects. */
 export type FindAvatar = () => Promise<Avatar | undefined>;
 
-/** The generic avatar. */
 const SOMEBODY = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 48" role="img"><title>user</title><circle cx="24" cy="24" r="24" fill="#8a94a3"/><circle cx="24" cy="18.5" r="8" fill="#fff"/><path d="M8.5 41a16 16 0 0 1 31 0A24 24 0 0 1 24 48 24 24 0 0 1 8.5 41z" fill="#fff"/></svg>
 `;
 const CONTENT_SECURITY_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";

@@ -3,7 +3,6 @@ import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 
-/** The answer of POST /api/cleanup-exited. */
 type Cleanup = {
   success: true;
   message: string;

@@ -19,7 +19,6 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "health",
   "cleanup-exited",
 ]);
-/** Headers of the answer that are passed on. */
 const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "retry-after"] as const;
 
 type Sender = Pick<Context, "principal" | "address" | "range" | "lastEventId">;

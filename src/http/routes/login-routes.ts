@@ -46,7 +46,6 @@ export function loginRoutes({
   };
 }
 
-/** `undefined`: all users. ServiceError `forbidden`. */
 function listedUser({ all }: { readonly all: "0" | "1" }, context: Context): string | undefined {
   if (all === "0") return loggedInUser(context);
   demand(context, "accounts:manage");

@@ -8,7 +8,6 @@ import { JsonBytes, type Media, type Routes } from "../route.ts";
 /** Health, clients, metrics and the API description (contract 2.6, 2.7). */
 export function serverRoutes(parts: {
   readonly health: () => Promise<Health>;
-  /** Throws if the server is not ready. */
   readonly checkReady: () => void;
   readonly metrics: Pick<Metrics, "text" | "type">;
   readonly hub: Pick<Hub, "clients" | "tellUser">;

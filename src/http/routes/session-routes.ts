@@ -46,15 +46,12 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
 }
 
 export type SessionRouteParts = {
-  /** The sessions as the caller may use them. */
   readonly sessionsOf: (principal: Context["principal"]) => SessionBackend;
-  /** The request with the session's owner. */
   readonly ownRequest: (request: CreateSession, principal: Context["principal"]) => CreateSession;
   /** Subscriptions in this process. */
   readonly viewersOf: (sessionId: string) => number;
   /** Of the changes sent to clients of this process. */
   readonly position: () => SourcePosition;
-  /** Names of an HQ's remotes. */
   readonly remotes?: (() => readonly string[]) | undefined;
 };
 
@@ -108,7 +105,6 @@ function viewRoutes({ sessionsOf }: SessionRouteParts): Routes {
   };
 }
 
-/** The part of the output that a query and a Range header select. */
 async function outputPart(
   { from: first, to: end }: { readonly from: number; readonly to?: number | undefined },
   outputBytes: number,

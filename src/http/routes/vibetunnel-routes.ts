@@ -17,7 +17,6 @@ export function vibeTunnelRoutes(parts: {
   readonly connector: (context: Context) => (peer: Peer) => HubClient & Disposable;
   readonly version: string;
   readonly isHq: boolean;
-  /** Milliseconds since 1970. */
   readonly now: () => number;
 }): Routes {
   const { sessionsOf, connector, version, isHq, now } = parts;

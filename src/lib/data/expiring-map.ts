@@ -1,4 +1,6 @@
 type Entry<Value> = { readonly value: Value; readonly expiresAtMs: number };
+/** `now`: monotonic milliseconds. */
+type Options = { readonly lifetimeMs: number; readonly maxEntries: number; readonly now: () => number };
 
 /**
  * A map whose entries all have the same lifetime, so that insertion order is expiry order and every call is cheap.
@@ -6,19 +8,10 @@ type Entry<Value> = { readonly value: Value; readonly expiresAtMs: number };
  */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
-  readonly #lifetimeMs: number;
-  readonly #maxEntries: number;
-  readonly #now: () => number;
+  readonly #options: Options;
 
-  /** `now`: monotonic milliseconds. */
-  constructor(options: {
-    readonly lifetimeMs: number;
-    readonly maxEntries: number;
-    readonly now: () => number;
-  }) {
-    this.#lifetimeMs = options.lifetimeMs;
-    this.#maxEntries = options.maxEntries;
-    this.#now = options.now;
+  constructor(options: Options) {
+    this.#options = options;
   }
 
   /** Restarts the entry's lifetime. */
@@ -26,18 +19,17 @@ export class ExpiringMap<Key, Value> {
     this.#entries.delete(key);
     this.#forgetExpired();
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size < this.#maxEntries) break;
+      if (this.#entries.size < this.#options.maxEntries) break;
       this.#entries.delete(oldest);
     }
-    this.#entries.set(key, { value, expiresAtMs: this.#now() + this.#lifetimeMs });
+    this.#entries.set(key, { value, expiresAtMs: this.#options.now() + this.#options.lifetimeMs });
   }
 
   get(key: Key): Value | undefined {
     const entry = this.#entries.get(key);
-    return entry !== undefined && this.#now() < entry.expiresAtMs ? entry.value : undefined;
+    return entry !== undefined && this.#options.now() < entry.expiresAtMs ? entry.value : undefined;
   }
 
-  /** Removes the entry. */
   take(key: Key): Value | undefined {
     const value = this.get(key);
     this.#entries.delete(key);
@@ -58,14 +50,13 @@ export class ExpiringMap<Key, Value> {
     return [...this.#entries.values()].map(({ value }) => value);
   }
 
-  /** Live entries. */
   get size(): number {
     this.#forgetExpired();
     return this.#entries.size;
   }
 
   #forgetExpired(): void {
-    const now = this.#now();
+    const now = this.#options.now();
     for (const [key, entry] of this.#entries) {
       if (now < entry.expiresAtMs) return;
       this.#entries.delete(key);

@@ -9,7 +9,6 @@ export class Descriptors {
   #limit = Number.POSITIVE_INFINITY;
   #readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
   }

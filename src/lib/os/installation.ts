@@ -14,7 +14,6 @@ export const PROGRAMS = {
   "screen-worker": "sessions/screen/thread/worker.ts",
 } as const;
 
-/** The file that Node runs for a program. */
 export function programFile(name: keyof typeof PROGRAMS): string {
   return isSource ? join(ROOT, "src", PROGRAMS[name]) : join(ROOT, "dist", `${name}.js`);
 }

@@ -1,14 +1,13 @@
-// `ttyhq git event` as git's hooks start it, once for every commit: what the other commands need is not loaded, which
-// makes it 30 ms of processor time in place of 300.
+// `ttyhq git event` as git's hooks run it, once per commit. It loads nothing else: 30 ms of processor time instead of 300.
 import { request } from "node:http";
 import { join } from "node:path";
 
-/** What a hook says, and where; the words are those of hook-script.ts. */
+/** The arguments of hook-script.ts. */
 export type HookEvent = { readonly event: string; readonly controlDir: string };
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
-/** `undefined`: somebody typed something else, and the command line as a whole is to look at it. */
+/** `undefined` for every other command line. */
 export function hookEvent(argv: readonly string[]): HookEvent | undefined {
   const [git, command, eventFlag, event, placeFlag, controlDir, ...rest] = argv;
   const isEvent = git === "git" && command === "event" && eventFlag === "--event";

@@ -1,5 +1,4 @@
 // `ttyhq unfollow` where neither a server nor a session host answers: this process ends follow mode as theirs would.
-
 import { FollowMode } from "../../../git/follow/follow-mode.ts";
 import { FollowList } from "../../../git/follow/list.ts";
 import { GitProgram } from "../../../git/git.ts";
