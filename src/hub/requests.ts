@@ -88,7 +88,6 @@ export class ClientRequests {
   #isBusy = false;
   #isCrowded = false;
   #isPaused = false;
-  #isClosed = false;
   #lastAnswer: Promise<void> = Promise.resolve();
   #openAnswers = 0;
 
@@ -102,10 +101,9 @@ export class ClientRequests {
   }
 
   receive(frame: Frame): void {
-    if (this.#isClosed) return;
     // The frame is a view of the message, which may not outlive this call.
-    if (this.#isBusy) this.#waiting.push({ ...frame, payload: frame.payload.slice() });
-    else this.#begin(frame);
+    this.#waiting.push(this.#isBusy ? { ...frame, payload: frame.payload.slice() } : frame);
+    if (!this.#isBusy) void this.#work();
     this.#regulate();
   }
 
@@ -115,9 +113,8 @@ export class ClientRequests {
     this.#regulate();
   }
 
-  /** Frames are not handled any more. */
+  /** Waiting frames are not handled any more. */
   close(): void {
-    this.#isClosed = true;
     this.#waiting.length = 0;
   }
 
@@ -150,21 +147,15 @@ export class ClientRequests {
       });
   }
 
-  #begin(frame: Frame): void {
-    const isFull = (): boolean => this.#openAnswers >= MAX_OPEN_REQUESTS;
-    const done = this.#handle(frame) ?? (isFull() ? this.#lastAnswer : undefined);
-    if (done === undefined) return;
+  /** Synchronous as long as no frame has to wait. */
+  async #work(): Promise<void> {
     this.#isBusy = true;
-    void done.then(() => this.#goOn());
-  }
-
-  #goOn(): void {
-    this.#isBusy = false;
-    while (!this.#isBusy && !this.#isClosed) {
-      const frame = this.#waiting.shift();
-      if (frame === undefined) break;
-      this.#begin(frame);
+    for (let frame = this.#waiting.shift(); frame !== undefined; frame = this.#waiting.shift()) {
+      const done = this.#handle(frame);
+      if (done !== undefined) await done;
+      else if (this.#openAnswers >= MAX_OPEN_REQUESTS) await this.#lastAnswer;
     }
+    this.#isBusy = false;
     this.#regulate();
   }
 
