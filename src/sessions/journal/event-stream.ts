@@ -1,7 +1,9 @@
 // Server-sent events of a recording: the header, then one event for each line of the asciicast, then the exit.
-
+import { addAbortListener } from "node:events";
+import { PassThrough } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { Session } from "../session.ts";
-import { growthOf } from "./growth.ts";
+import type { Follow } from "./reader.ts";
 import { castText } from "./recording.ts";
 
 const HEARTBEAT_MS = 30_000;
@@ -12,67 +14,44 @@ export async function* eventStream(
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  yield encoder.encode(":ok\n\n");
-  const lines = numberedLines(session, signal);
-  const pulse = new Pulse(signal);
-  try {
-    for (let next = lines.next(); !signal.aborted; ) {
-      const step = await Promise.race([next, pulse.next()]);
-      if (step === "beat") {
-        yield encoder.encode(":heartbeat\n\n");
-        continue;
-      }
-      if (step.done === true) return;
-      const { number, line } = step.value;
-      if (number > after) yield encoder.encode(`id: ${number}\ndata: ${line}\n\n`);
-      next = lines.next();
-    }
-  } finally {
-    pulse[Symbol.dispose]();
-    // Not awaited: it may be waiting for output.
-    void lines.return(undefined);
-  }
+  const stream = new PassThrough();
+  const heartbeat = setInterval(() => stream.write(":heartbeat\n\n"), HEARTBEAT_MS).unref();
+  // The reader gets the error from the stream.
+  const done = pipeline(events(session, after, signal), stream).catch(() => undefined);
+  void done.then(() => clearInterval(heartbeat));
+  yield* stream;
 }
 
-async function* numberedLines(
-  session: Session,
-  signal: AbortSignal,
-): AsyncGenerator<{ number: number; line: string }, undefined> {
+async function* events(session: Session, after: number, signal: AbortSignal): AsyncGenerator<string> {
+  yield ":ok\n\n";
   let number = 0;
+  const eventOf = (line: string): string => {
+    number += 1;
+    return number > after ? `id: ${number}\ndata: ${line}\n\n` : "";
+  };
   const decoder = new TextDecoder();
   for await (const piece of castText(session.stored, session.files, growthOf(session, signal))) {
-    for (const line of decoder.decode(piece).trimEnd().split("\n")) {
-      number += 1;
-      yield { number, line };
-    }
+    yield decoder.decode(piece).trimEnd().split("\n").map(eventOf).join("");
   }
-  const exit = session.stored.exit;
-  if (exit !== undefined) yield { number: number + 1, line: JSON.stringify(["exit", exit.code, session.id]) };
-  return undefined;
+  const { exit } = session.stored;
+  if (exit !== undefined) yield eventOf(JSON.stringify(["exit", exit.code, session.id]));
 }
 
-/** A beat every 30 s, and one when the client disconnects. */
-class Pulse implements Disposable {
-  readonly #signal: AbortSignal;
-  readonly #beat = (): void => this.#resolve("beat");
-  readonly #timer = setInterval(this.#beat, HEARTBEAT_MS).unref();
-  #resolve: (beat: "beat") => void = () => {};
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.addEventListener("abort", this.#beat);
-  }
-
-  /** A new promise for each wait: a long-lived one would leak the promises that it races with. */
-  next(): Promise<"beat"> {
-    const { promise, resolve } = Promise.withResolvers<"beat">();
-    this.#resolve = resolve;
-    return promise;
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-    this.#signal.removeEventListener("abort", this.#beat);
-  }
+/** Waits for the session's journal to grow; false after its end and after an abort. */
+export function growthOf(session: Session, signal: AbortSignal): Follow {
+  const next = (): Promise<void> | undefined =>
+    session.isRunning ? session.journal?.progressed() : undefined;
+  // Requested before each read, so that no write during the read is missed.
+  let growth = next();
+  return async () => {
+    if (growth === undefined || signal.aborted) return false;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    // Removed after each wait: a race with a promise of the signal would leak every wait.
+    using _ = addAbortListener(signal, () => resolve());
+    void growth.then(resolve);
+    await promise;
+    // One more read after the end, for the last records.
+    growth = next();
+    return !signal.aborted;
+  };
 }
