@@ -20,12 +20,13 @@ export class ScreenPool implements Disposable {
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #turn: NodeJS.Immediate | undefined;
-  #idleCheck: NodeJS.Timeout | undefined;
+  readonly #idleCheck: NodeJS.Timeout;
 
   /** `now` in milliseconds, never going back. */
   constructor(options: ScreenPoolOptions, now: () => number) {
     this.#options = options;
     this.#now = now;
+    this.#idleCheck = setInterval(() => this.#dropIdle(), options.idleMs / IDLE_CHECKS);
   }
 
   view(source: ScreenSource, view: ScreenView): Promise<Screen> {
@@ -34,7 +35,6 @@ export class ScreenPool implements Disposable {
     this.#entries.delete(id);
     this.#entries.set(id, { work, usedAt: this.#now() });
     this.#turn ??= setImmediate(() => this.#run());
-    this.#idleCheck ??= setInterval(() => this.#dropIdle(), this.#options.idleMs / IDLE_CHECKS);
     return work.view(source, view);
   }
 
@@ -80,9 +80,6 @@ export class ScreenPool implements Disposable {
     const limit = this.#now() - this.#options.idleMs;
     for (const [id, { work, usedAt }] of [...this.#entries])
       if (!work.isBusy && usedAt <= limit) this.#drop(id);
-    if (this.#entries.size > 0) return;
-    clearInterval(this.#idleCheck);
-    this.#idleCheck = undefined;
   }
 
   #drop(id: string): void {

@@ -20,9 +20,9 @@ type Waiter = PromiseWithResolvers<Screen> & { readonly source: ScreenSource; re
 export class ScreenWork implements Disposable {
   #waiters: Waiter[] = [];
   #screen: ParsedScreen | undefined;
-  /** The current round, or the last one when `#steps` is undefined. */
+  /** The source of the last round. */
   #source: ScreenSource | undefined;
-  #steps: Generator<void> | undefined;
+  #round: Generator<void> | undefined;
 
   get isBusy(): boolean {
     return this.#waiters.length > 0;
@@ -42,38 +42,34 @@ export class ScreenWork implements Disposable {
   /** About a millisecond of work; the end of a round takes up to 50. */
   step(): void {
     try {
-      const source = this.#steps === undefined ? this.#furthestSource() : this.#source;
-      if (source === undefined) return;
-      this.#source = source;
-      this.#screen ??= restoreScreen(source);
-      this.#steps ??= parseOutput(this.#screen, source);
-      if (this.#steps.next().done === true) this.#finish(this.#screen, source);
+      this.#round ??= this.#advance();
+      if (this.#round.next().done === true) this.#round = undefined;
     } catch (error) {
       this.fail(error);
     }
   }
 
-  #furthestSource(): ScreenSource | undefined {
-    const sources = this.#waiters.map(({ source }) => source);
-    return sources.reduce((furthest, each) => (each.upTo >= furthest.upTo ? each : furthest));
-  }
-
-  #finish(screen: ParsedScreen, current: ScreenSource): void {
-    this.#steps = undefined;
+  *#advance(): Generator<void> {
+    const sources = this.#waiters.map((waiter) => waiter.source);
+    const source = sources.reduce((furthest, each) => (each.upTo >= furthest.upTo ? each : furthest));
+    this.#source = source;
+    this.#screen ??= restoreScreen(source);
+    const screen = this.#screen;
+    yield* parseOutput(screen, source);
     const { terminal, size, offset } = screen;
-    const isReady = ({ source }: Waiter): boolean =>
-      source.upTo < offset || (source.upTo === offset && isSameSize(sizeAt(source.sizes, offset), size));
+    const isReady = ({ source: { upTo, sizes } }: Waiter): boolean =>
+      upTo < offset || (upTo === offset && isSameSize(sizeAt(sizes, offset), size));
     const bytesOf = viewsOf(terminal);
     for (const { view, resolve } of this.#waiters.filter(isReady))
       resolve({ offset, size, bytes: bytesOf(view) });
     this.#waiters = this.#waiters.filter((waiter) => !isReady(waiter));
-    if (offset - screen.checkpoint >= CHECKPOINT_BYTES) saveScreen(screen, current, bytesOf(DRAWING));
+    if (offset - screen.checkpoint >= CHECKPOINT_BYTES) saveScreen(screen, source, bytesOf(DRAWING));
   }
 
   /** Rejects all waiters and drops the terminal, which may be in any state. */
   fail(error: unknown): void {
-    this.#steps?.return(undefined);
-    this.#steps = undefined;
+    this.#round?.return(undefined);
+    this.#round = undefined;
     this.#screen?.terminal[Symbol.dispose]();
     this.#screen = undefined;
     for (const { reject } of this.#waiters.splice(0)) reject(error);
@@ -81,7 +77,7 @@ export class ScreenWork implements Disposable {
 
   /** Drops the terminal, after a checkpoint if parsing again would take long. */
   [Symbol.dispose](): void {
-    const screen = this.#steps === undefined ? this.#screen : undefined;
+    const screen = this.#round === undefined ? this.#screen : undefined;
     if (screen !== undefined && this.#source !== undefined) {
       const ahead = screen.offset - screen.checkpoint;
       if (ahead >= LAST_CHECKPOINT_BYTES) saveScreen(screen, this.#source, screen.terminal.drawing());
