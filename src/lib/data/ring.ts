@@ -15,6 +15,13 @@ export class Ring<T> {
     return this.#items[(this.#head + place) % this.#items.length];
   }
 
+  *[Symbol.iterator](): Generator<T> {
+    for (let index = 0; index < this.#length; index++) {
+      const item = this.at(index);
+      if (item !== undefined) yield item;
+    }
+  }
+
   push(item: T): void {
     if (this.#length === this.#items.length) this.#grow();
     this.#items[(this.#head + this.#length) % this.#items.length] = item;

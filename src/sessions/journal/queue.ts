@@ -58,20 +58,17 @@ export class JournalQueue {
 
   /** Offset of its first byte of output. */
   get start(): number | undefined {
-    for (let index = 0; index < this.#entries.length; index++) {
-      const entry = this.#entries.at(index);
-      if (entry !== undefined && entry.bytes.length > 0) return startOf(entry);
-    }
+    for (const entry of this.#entries) if (entry.bytes.length > 0) return startOf(entry);
     return undefined;
   }
 
   pieces(): Uint8Array[] {
-    return [...this.#each()].flatMap(({ bytes }) => (bytes.length > 0 ? [bytes] : []));
+    return [...this.#entries].flatMap(({ bytes }) => (bytes.length > 0 ? [bytes] : []));
   }
 
   /** The part of the output from `from` up to `to` that is in the queue. */
   *read(from: number, to: number): Generator<Uint8Array> {
-    for (const entry of this.#each()) {
+    for (const entry of this.#entries) {
       const offset = startOf(entry);
       const begin = Math.max(0, from - offset);
       const end = Math.min(entry.bytes.length, to - offset);
@@ -118,13 +115,6 @@ export class JournalQueue {
     this.#bytes -= entry.bytes.length;
     this.#recordBytes -= entry.line.length;
     return entry;
-  }
-
-  *#each(): Generator<Entry> {
-    for (let index = 0; index < this.#entries.length; index++) {
-      const entry = this.#entries.at(index);
-      if (entry !== undefined) yield entry;
-    }
   }
 }
 

@@ -60,37 +60,28 @@ export class Retention implements AsyncDisposable {
   /** Final sizes by key. */
   #sizes = new Map<string, Size>();
   #isClosed = false;
-  #due = Promise.withResolvers<void>();
+  readonly #regular = setInterval(() => this.check(), CHECK_INTERVAL_MS).unref();
   #soon: NodeJS.Timeout | undefined;
-  readonly #checks: Promise<void>;
+  #checks = Promise.resolve();
 
   constructor(options: RetentionOptions) {
     this.#options = options;
     this.check();
-    this.#checks = this.#run();
   }
 
   /** A session has ended. Sessions that end meanwhile share the check. */
   check(): void {
-    this.#soon ??= setTimeout(() => this.#due.resolve(), PAUSE_MS).unref();
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      this.#checks = this.#checks.then(() => this.#pass());
+    }, PAUSE_MS).unref();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    this.#due.resolve();
+    clearInterval(this.#regular);
+    clearTimeout(this.#soon);
     await this.#checks;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#isClosed) {
-      const regular = setTimeout(() => this.#due.resolve(), CHECK_INTERVAL_MS).unref();
-      await this.#due.promise;
-      clearTimeout(regular);
-      clearTimeout(this.#soon);
-      this.#soon = undefined;
-      this.#due = Promise.withResolvers();
-      if (!this.#isClosed) await this.#pass();
-    }
   }
 
   async #pass(): Promise<void> {

@@ -1,4 +1,4 @@
-import { Mutex } from "../../lib/async/mutex.ts";
+import { KeyedMutex, Mutex } from "../../lib/async/mutex.ts";
 import { syncFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { DiskCare } from "../../lib/fs/disk-care.ts";
 import { writeRecording } from "../journal/recording.ts";
@@ -14,7 +14,7 @@ export class SessionDisk {
   readonly #care: Pick<DiskCare, "attempt" | "insist">;
   /** Recordings of all sessions. */
   readonly #recordings = new Mutex();
-  readonly #mutexes = new WeakMap<Session, Mutex>();
+  readonly #mutexes = new KeyedMutex();
   readonly #removed = new WeakSet<Session>();
 
   constructor(
@@ -62,12 +62,12 @@ export class SessionDisk {
   async remove(session: Session): Promise<void> {
     this.#removed.add(session);
     const remove = folderRemoval(session.files.directory);
-    await this.#care.insist(`${session.key} not removed`, () => this.#mutexOf(session).take(remove));
+    await this.#care.insist(`${session.key} not removed`, () => this.#mutexes.take(session.key, remove));
   }
 
   async #write(session: Session, failure: string, write: () => Promise<void>): Promise<void> {
     const locked = (): Promise<void> =>
-      this.#mutexOf(session).take(async () => {
+      this.#mutexes.take(session.key, async () => {
         if (!this.#removed.has(session)) await write();
       });
     try {
@@ -75,11 +75,5 @@ export class SessionDisk {
     } catch (error) {
       this.#log.error({ session: session.id, error }, failure);
     }
-  }
-
-  #mutexOf(session: Session): Mutex {
-    const mutex = this.#mutexes.get(session) ?? new Mutex();
-    this.#mutexes.set(session, mutex);
-    return mutex;
   }
 }
