@@ -8,7 +8,8 @@ import { sessionRoutes } from "../http/routes/session-routes.ts";
 import { type OwnAddress, shareRoutes } from "../http/routes/share-routes.ts";
 import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
 import { refuseTooMany } from "../http/upgrade.ts";
-import type { Hub, HubView } from "../hub/hub.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { HubView } from "../hub/viewer/viewer.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 export type Access = Disposable & {

@@ -13,15 +13,11 @@ import type { SessionBackend } from "../sessions/backend.ts";
 import { drain } from "./drain.ts";
 import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
-import { type AuditHook, ThrottledAuditHook } from "./requests.ts";
 import { Traffic } from "./traffic.ts";
-import { Viewer } from "./viewer/viewer.ts";
+import { type HubView, Viewer, type ViewerHub } from "./viewer/viewer.ts";
 
 /** A feed and the number of its subscriptions; at most one for each watched session. */
 type SharedFeed = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
-
-/** A session, and the SubscribeFlag flags of the first subscription. */
-type Wanted = { readonly sessionId: string; readonly flags: number };
 
 export type HubOptions = {
   readonly backend: SessionBackend;
@@ -42,35 +38,21 @@ export type HubClient = {
   readonly viewer: Viewer;
 };
 
-/** What a client may see and do. */
-export type HubView = {
-  readonly sessions: SessionBackend;
-  /** An event as the client may see it; `undefined`: not at all. */
-  readonly shown: (event: ServerEvent) => ServerEvent | undefined;
-  /** The client may not see output before this offset; `undefined`: it may see all. */
-  readonly historyFrom?: number | undefined;
-  /** The client may not see anything about a session's repository. */
-  readonly isRepositoryHidden?: boolean | undefined;
-  /** The types of frames that the client may not send, each with the reason. */
-  readonly refusals?: ReadonlyMap<number, string> | undefined;
-  readonly auditHook?: AuditHook;
-};
-
 /** From no lag to the largest possible one, see MAX_BEHIND_BYTES. */
 const LAG_BUCKETS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
 /** A client, the events that it may see, and the revision of the last change of sessions that it was sent. */
 type Connected = { readonly client: HubClient; readonly shown: HubView["shown"]; sent: number };
 
-export class Hub implements Disposable {
+export class Hub implements ViewerHub, Disposable {
   readonly traffic = new Traffic();
   /** The lag of each client in bytes, measured at each ping. */
   readonly lags = histogram("viewer_lag_bytes", "How far each client was behind, every 25 s.", {
     buckets: LAG_BUCKETS_BYTES,
   });
   readonly #backend: SessionBackend;
-  readonly #now: () => number;
-  readonly #onFailure: (error: unknown) => void;
+  readonly now: () => number;
+  readonly onFailure: (error: unknown) => void;
   readonly #feeds = new Map<string, SharedFeed>();
   readonly #clients = new Set<Connected>();
   readonly #watching: Disposable;
@@ -85,8 +67,8 @@ export class Hub implements Disposable {
 
   constructor({ backend, now, onFailure = () => {}, pingIntervalMs = PING_INTERVAL_MS }: HubOptions) {
     this.#backend = backend;
-    this.#now = now;
-    this.#onFailure = onFailure;
+    this.now = now;
+    this.onFailure = onFailure;
     this.#watching = backend.watch((event) => this.#happened(event));
     this.#keepAlive = setInterval(() => {
       for (const { viewer } of this.clients) {
@@ -142,22 +124,10 @@ export class Hub implements Disposable {
     view: HubView = { sessions: this.#backend, shown: (event) => event },
   ): HubClient & Disposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-    const { sessions, shown, historyFrom, isRepositoryHidden, refusals, auditHook } = view;
-    const viewer = new Viewer({
-      peer,
-      backend: sessions,
-      ...{ historyFrom, isRepositoryHidden, refusals },
-      now: this.#now,
-      onFailure: this.#onFailure,
-      audit: auditHook && new ThrottledAuditHook(auditHook, this.#now),
-      traffic: this.traffic,
-      position: () => this.position,
-      openFeed: (sessionId, flags) => this.#openFeedFor(sessions, { sessionId, flags }),
-      closeFeed: (feed) => this.#closeFeed(feed),
-    });
+    const viewer = new Viewer(peer, view, this);
     this.#lastId += 1;
     const client = { id: this.#lastId, ...who, connectedAt: new Date().toISOString(), viewer };
-    const connected = { client, shown, sent: this.#revision };
+    const connected = { client, shown: view.shown, sent: this.#revision };
     this.#clients.add(connected);
     return {
       ...client,
@@ -216,7 +186,7 @@ export class Hub implements Disposable {
 
   #happened(event: ServerEvent): void {
     if (event.type === "session-removed") this.#removed(event);
-    if (event.sessionIds !== undefined) return void this.tell(event).catch(this.#onFailure);
+    if (event.sessionIds !== undefined) return void this.tell(event).catch(this.onFailure);
     if (isSessionChange(event)) this.#changed(event);
     else this.#tellAll(event);
   }
@@ -255,13 +225,14 @@ export class Hub implements Disposable {
   }
 
   /** Feeds are shared, so the client's own view of the sessions decides whether it may have one. */
-  async #openFeedFor(sessions: SessionBackend, wanted: Wanted): Promise<Feed> {
-    if (sessions !== this.#backend) await sessions.get(wanted.sessionId);
-    return await this.#openFeed(wanted);
-  }
-
-  async #openFeed({ sessionId, flags }: Wanted): Promise<Feed> {
-    const sharedFeed = this.#feeds.get(sessionId) ?? this.#share(sessionId, flags);
+  async openFeed(sessions: SessionBackend, sessionId: string, flags: number): Promise<Feed> {
+    if (sessions !== this.#backend) await sessions.get(sessionId);
+    const sharedFeed = this.#feeds.get(sessionId) ?? {
+      opening: Feed.open(this.#backend, sessionId, flags),
+      feed: undefined,
+      users: 0,
+    };
+    this.#feeds.set(sessionId, sharedFeed);
     sharedFeed.users += 1;
     try {
       sharedFeed.feed = await sharedFeed.opening;
@@ -272,14 +243,8 @@ export class Hub implements Disposable {
     }
   }
 
-  #share(sessionId: string, flags: number): SharedFeed {
-    const sharedFeed = { opening: Feed.open(this.#backend, sessionId, flags), feed: undefined, users: 0 };
-    this.#feeds.set(sessionId, sharedFeed);
-    return sharedFeed;
-  }
-
   /** The feed of a removed session may have been replaced already. */
-  #closeFeed(feed: Feed): void {
+  closeFeed(feed: Feed): void {
     const sharedFeed = this.#feeds.get(feed.sessionId);
     if (sharedFeed?.feed !== feed) return;
     sharedFeed.users -= 1;

@@ -384,17 +384,10 @@ export class Session {
   }
 }
 
-type Recorded = {
-  readonly isRunning: boolean;
-  readonly journal: Pick<Journal, "failure" | "isStopped"> | undefined;
-  readonly gaps: readonly Gap[];
-};
-
 /** The state of the recording for clients: empty while it is complete. */
-export function recordingState(session: Recorded): Pick<SessionRecord, "recording" | "lostBytes"> {
+function recordingState(session: Session): Pick<SessionRecord, "recording" | "lostBytes"> {
   const { isRunning, journal, gaps } = session;
-  const lostBytes = lostBefore(gaps, Number.POSITIVE_INFINITY);
-  const lost = lostBytes === 0 ? {} : { lostBytes };
-  if (journal?.failure !== undefined) return { recording: "waiting", ...lost };
-  return isRunning && journal?.isStopped === true ? { recording: "stopped", ...lost } : lost;
+  const lostBytes = lostBefore(gaps, Number.POSITIVE_INFINITY) || undefined;
+  if (journal?.failure !== undefined) return { recording: "waiting", lostBytes };
+  return { recording: isRunning && journal?.isStopped === true ? "stopped" : undefined, lostBytes };
 }

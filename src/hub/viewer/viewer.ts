@@ -24,44 +24,53 @@ import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 import { Outbox, type Peer } from "../outbox.ts";
 import {
+  type AuditHook,
   ClientRequests,
   checkSessionId,
   type Request,
   readRequest,
-  type ThrottledAuditHook,
+  ThrottledAuditHook,
 } from "../requests.ts";
-import { Traffic } from "../traffic.ts";
+import type { Traffic } from "../traffic.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
 
-export type ViewerOptions = {
-  readonly peer: Peer;
-  readonly backend: SessionBackend;
+/** What a client may see and do. */
+export type HubView = {
+  readonly sessions: SessionBackend;
+  /** An event as the client may see it; `undefined`: not at all. */
+  readonly shown: (event: ServerEvent) => ServerEvent | undefined;
   /** The client may not see output before this offset; `undefined`: it may see all. */
   readonly historyFrom?: number | undefined;
   /** The client may not see anything about a session's repository. */
   readonly isRepositoryHidden?: boolean | undefined;
   /** The types of frames that the client may not send, each with the reason. */
   readonly refusals?: ReadonlyMap<number, string> | undefined;
-  /** `flags`: those of the first subscription. */
-  readonly openFeed: (sessionId: string, flags: number) => Promise<Feed>;
-  readonly closeFeed: (feed: Feed) => void;
-  /** The position before the changes that the client is told from now on. */
-  readonly position: () => SourcePosition;
-  /** Called with the cause of each internal error; the client is only told that there was one. */
-  readonly onFailure: (error: unknown) => void;
+  readonly auditHook?: AuditHook;
+};
+
+/** The parts of the hub that its viewers use. */
+export type ViewerHub = {
+  readonly traffic: Traffic;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  readonly audit?: ThrottledAuditHook | undefined;
-  readonly traffic?: Traffic;
+  /** The position before the changes that a client is told from now on. */
+  readonly position: SourcePosition;
+  /** Called with the cause of each internal error; the client is only told that there was one. */
+  readonly onFailure: (error: unknown) => void;
+  /** `sessions`: those that the client may see. `flags`: those of the first subscription. */
+  openFeed(sessions: SessionBackend, sessionId: string, flags: number): Promise<Feed>;
+  closeFeed(feed: Feed): void;
 };
 
 export class Viewer implements SubscriptionHost, Disposable {
   readonly outbox: Outbox;
   readonly now: () => number;
   readonly isRepositoryHidden: boolean;
-  readonly #options: ViewerOptions;
+  readonly #peer: Peer;
+  readonly #view: HubView;
+  readonly #hub: ViewerHub;
+  readonly #audit: ThrottledAuditHook | undefined;
   readonly #requests: ClientRequests;
-  readonly #traffic: Traffic;
   readonly #subscriptions = new Map<string, Subscription>();
   #isClosed = false;
   #isWelcomed = false;
@@ -72,12 +81,14 @@ export class Viewer implements SubscriptionHost, Disposable {
   #hasMagic = false;
   #badInARow = 0;
 
-  constructor(options: ViewerOptions) {
-    const { peer, now, traffic = new Traffic() } = options;
-    this.#options = options;
+  constructor(peer: Peer, view: HubView, hub: ViewerHub) {
+    const { now, traffic } = hub;
+    this.#peer = peer;
+    this.#view = view;
+    this.#hub = hub;
+    this.#audit = view.auditHook && new ThrottledAuditHook(view.auditHook, now);
     this.now = now;
-    this.isRepositoryHidden = options.isRepositoryHidden === true;
-    this.#traffic = traffic;
+    this.isRepositoryHidden = view.isRepositoryHidden === true;
     this.#requests = new ClientRequests({ peer, handle: (frame) => this.#handle(frame) });
     const onSent = (): void => this.#requests.crowded(this.outbox.isCrowded);
     this.outbox = new Outbox({ peer, now, traffic, onSent });
@@ -143,14 +154,13 @@ export class Viewer implements SubscriptionHost, Disposable {
 
   /** To be called every PING_INTERVAL_MS: disconnects a client that was silent for two intervals (contract 1.9). */
   keepAlive(): void {
-    const { peer } = this.#options;
     if (this.#unanswered < 2) {
       this.#unanswered += 1;
-      peer.ping();
+      this.#peer.ping();
       return;
     }
-    this.#traffic.droppedSilent += 1;
-    peer.terminate();
+    this.#hub.traffic.droppedSilent += 1;
+    this.#peer.terminate();
   }
 
   notify(event: ServerEvent): void {
@@ -174,11 +184,11 @@ export class Viewer implements SubscriptionHost, Disposable {
 
   /** `code` is one of the WebSocket protocol. */
   close(code: number, reason: string): void {
-    this.#options.peer.close(code, reason);
+    this.#peer.close(code, reason);
   }
 
   redrawn(): void {
-    this.#traffic.resyncs += 1;
+    this.#hub.traffic.resyncs += 1;
   }
 
   failed(sessionId: string, error: unknown): void {
@@ -199,14 +209,14 @@ export class Viewer implements SubscriptionHost, Disposable {
   /** Ignores everything that the client sends from now on, however long it takes to close its side. */
   #refuse(): void {
     this[Symbol.dispose]();
-    this.#traffic.droppedBad += 1;
-    this.#options.peer.close(1002, "too many bad frames");
+    this.#hub.traffic.droppedBad += 1;
+    this.#peer.close(1002, "too many bad frames");
   }
 
   /** A view of `message`; undefined if it is no frame. */
   #decode(message: Uint8Array): Frame | undefined {
-    this.#traffic.framesIn += 1;
-    this.#traffic.bytesIn += message.length;
+    this.#hub.traffic.framesIn += 1;
+    this.#hub.traffic.bytesIn += message.length;
     try {
       const frame = decodeFrame(message);
       this.#badInARow = 0;
@@ -215,7 +225,7 @@ export class Viewer implements SubscriptionHost, Disposable {
       return frame;
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      this.#traffic.badFrames += 1;
+      this.#hub.traffic.badFrames += 1;
       this.#badInARow += 1;
       this.#error("", new ServiceError("bad_frame", error.message));
       return undefined;
@@ -251,22 +261,21 @@ export class Viewer implements SubscriptionHost, Disposable {
       this.#leave(sessionId);
     } else {
       checkSessionId(sessionId);
-      const { backend, audit } = this.#options;
-      const work = this.#refused(type) ?? request.perform(backend);
-      if (request.action !== undefined) audit?.report(request.action, work);
+      const work = this.#refused(type) ?? request.perform(this.#view.sessions);
+      if (request.action !== undefined) this.#audit?.report(request.action, work);
       this.#requests.follow(work, (error) => this.#error(sessionId, error, "command"));
     }
   }
 
   /** Throws `forbidden` if the client may not send frames of that type. */
   #demand(type: number): void {
-    const refusal = this.#options.refusals?.get(type);
+    const refusal = this.#view.refusals?.get(type);
     if (refusal !== undefined) throw new ServiceError("forbidden", refusal);
   }
 
   /** Like #demand, but returns a promise that rejects. */
   #refused(type: number): Promise<never> | undefined {
-    const refusal = this.#options.refusals?.get(type);
+    const refusal = this.#view.refusals?.get(type);
     return refusal === undefined ? undefined : Promise.reject(new ServiceError("forbidden", refusal));
   }
 
@@ -301,11 +310,11 @@ export class Viewer implements SubscriptionHost, Disposable {
         `one connection holds at most ${MAX_SUBSCRIPTIONS} subscriptions`,
       );
     }
-    const { backend, historyFrom, audit, openFeed } = this.#options;
-    const opening = this.#refused(FrameType.SUBSCRIBE) ?? openFeed(sessionId, flags);
-    audit?.report({ kind: "subscribe", sessionId }, opening);
+    const { sessions, historyFrom } = this.#view;
+    const opening = this.#refused(FrameType.SUBSCRIBE) ?? this.#hub.openFeed(sessions, sessionId, flags);
+    this.#audit?.report({ kind: "subscribe", sessionId }, opening);
     const feed = await opening;
-    const subscription = new Subscription(feed, backend, this, historyFrom);
+    const subscription = new Subscription(feed, sessions, this, historyFrom);
     this.#subscriptions.set(sessionId, subscription);
     if (this.#isClosed) this.#unsubscribe(sessionId);
     else if (feed.loss !== undefined) this.lost(subscription);
@@ -317,14 +326,14 @@ export class Viewer implements SubscriptionHost, Disposable {
     const isBeyond = feed.isRecorded && typeof from === "number" && from > feed.end;
     const isSizeUnknown = (flags & SubscribeFlag.Offsets) !== 0 && !feed.hasSizes;
     if (!isBeyond && !isSizeUnknown) return 0;
-    const record = await this.#options.backend.get(feed.sessionId);
+    const record = await this.#view.sessions.get(feed.sessionId);
     feed.sized(record);
     return record.outputBytes;
   }
 
   #subscribeGlobal(flags: number): void {
     this.#isGlobal = (flags & SubscribeFlag.Events) !== 0;
-    this.notify({ type: "connected", timestamp: new Date().toISOString(), ...this.#options.position() });
+    this.notify({ type: "connected", timestamp: new Date().toISOString(), ...this.#hub.position });
   }
 
   #leave(sessionId: string): void {
@@ -339,14 +348,14 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#subscriptions.delete(sessionId);
     this.outbox.remove(subscription);
     subscription[Symbol.dispose]();
-    this.#options.closeFeed(subscription.feed);
+    this.#hub.closeFeed(subscription.feed);
   }
 
   /** `request`: the kind of request that failed, since a SUBSCRIBE may be answered before an earlier command. */
   #error(sessionId: string, error: unknown, request?: FailedRequest): void {
     const known = error instanceof PayloadError ? new ServiceError("invalid_request", error.message) : error;
     const { error: message, code } = errorBody(known);
-    if (code === "internal_error") this.#options.onFailure(error);
+    if (code === "internal_error") this.#hub.onFailure(error);
     this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code, ...(request && { request }) }));
   }
 

@@ -55,16 +55,13 @@ export async function recoverSessions(
 }
 
 async function recover(stored: StoredSession, files: SessionFiles): Promise<Recovered> {
-  const journal = stored.exit === undefined ? await repairJournal(files) : await readSummary(files);
-  const size = journal.sizes.at(-1) ?? { cols: stored.cols, rows: stored.rows };
-  const record = { ...stored, cols: size.cols, rows: size.rows };
-  const sizes =
-    journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols: stored.cols, rows: stored.rows }];
-  const isRecorded = existsSync(files.recording);
-  const { gaps } = journal;
-  if (stored.exit !== undefined) return { stored: record, files, sizes, gaps, wasLost: false, isRecorded };
-  const exit = { ...(journal.exit ?? HOST_LOST), at: journal.at, outputBytes: journal.outputBytes };
-  return { stored: { ...record, exit }, files, sizes, gaps, wasLost: true, isRecorded: false };
+  const wasLost = stored.exit === undefined;
+  const { gaps, at, outputBytes, ...journal } = await (wasLost ? repairJournal(files) : readSummary(files));
+  const { cols, rows } = journal.sizes.at(-1) ?? stored;
+  const sizes = journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols, rows }];
+  const exit = stored.exit ?? { ...(journal.exit ?? HOST_LOST), at, outputBytes };
+  const isRecorded = !wasLost && existsSync(files.recording);
+  return { stored: { ...stored, cols, rows, exit }, files, sizes, gaps, wasLost, isRecorded };
 }
 
 type JournalSummary = {

@@ -76,20 +76,17 @@ export function sessionRecord(
   stored: StoredSession,
   now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers" | "recording" | "lostBytes">,
 ): SessionRecord {
-  const { id, name, command, cwd, created, pid, cols, rows, owner, title, exit } = stored;
-  const { key, cwdFallback, initialCols, initialRows } = stored;
+  const { id, key, name, command, cwd, created, pid, cols, rows, owner, title, exit } = stored;
+  const { cwdFallback, initialCols, initialRows } = stored;
   return {
-    ...(key === undefined ? {} : { key }),
-    ...{ id, sessionId: id, name, created, startedAt: created, pid, command },
-    ...{ cwd, workingDir: cwd, cols, rows, ...now },
-    ...(cwdFallback && { cwdFallback }),
-    ...(initialCols === undefined ? {} : { initialCols, initialRows }),
+    ...{ key, id, sessionId: id, name, created, startedAt: created, pid, command },
+    ...{ cwd, workingDir: cwd, cwdFallback, cols, rows, initialCols, initialRows, ...now, owner, title },
     status: exit === undefined ? "running" : "exited",
-    ...(owner === undefined ? {} : { owner }),
-    ...(title === undefined ? {} : { title }),
-    ...(exit === undefined ? {} : { exitCode: exit.code, exitReason: exit.reason, exitedAt: exit.at }),
-    ...(exit?.signal === undefined ? {} : { exitSignal: exit.signal }),
-    ...(exit?.endRequested && { endRequested: true }),
+    exitCode: exit?.code,
+    exitReason: exit?.reason,
+    exitSignal: exit?.signal,
+    exitedAt: exit?.at,
+    endRequested: exit?.endRequested,
   };
 }
 

@@ -1,6 +1,7 @@
 // A client of the hub in memory: what the hub sends waits until the client reads it.
-import type { Hub, HubView } from "../../../src/hub/hub.ts";
+import type { Hub } from "../../../src/hub/hub.ts";
 import type { Peer } from "../../../src/hub/outbox.ts";
+import type { HubView } from "../../../src/hub/viewer/viewer.ts";
 import {
   decodeFrame,
   decodeOutput,
