@@ -1,10 +1,10 @@
 // What `npm run release` makes, installed on machines without compilers, and in part without Node.
-import { readdir, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { PrintedSession } from "../harness/printed-session.ts";
-import { builtImage, ROOT } from "./built-image.ts";
+import { builtImage, IMAGE, ROOT } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS, docker, output } from "./docker.ts";
 import { SystemdMachine, systemdImage } from "./systemd-machine.ts";
 
@@ -22,7 +22,7 @@ const USE = [
 
 beforeAll(async () => {
   await Promise.all([builtImage(), systemdImage()]);
-  await output("npm", ["run", "release"], { timeoutMs: BUILD_TIMEOUT_MS });
+  await output("npm", ["run", "release"], { timeoutMs: BUILD_TIMEOUT_MS, env: { TTYHQ_IMAGE: IMAGE } });
 }, 2 * BUILD_TIMEOUT_MS);
 
 async function fileOf(pattern: RegExp): Promise<string> {
@@ -52,6 +52,26 @@ test("the archive brings its own Node, runs a session, and is under 60 MB", asyn
     "ttyhq --version",
   ].join("\n");
   expect(await onMachine(`${unpack}\n${USE}`, WITHOUT_NODE)).toMatch(/^\d+\.\d+\.\d+\n[\s\S]*it works/);
+});
+
+test("the image in the release is the one that was tested", async () => {
+  const id = (): Promise<string> => docker("image", "inspect", "--format", "{{.Id}}", IMAGE);
+  const tested = await id();
+  await docker("load", "--input", join(RELEASE, await fileOf(/^ttyhq-image-.*\.tar\.gz$/)));
+  expect(await id()).toBe(tested);
+});
+
+test("the provenance names the commit, and each file with its checksum", async () => {
+  const statement = JSON.parse(await readFile(join(RELEASE, "provenance.intoto.json"), "utf8"));
+  const commit = (await output("git", ["-C", ROOT, "rev-parse", "HEAD"])).trim();
+  expect(statement.predicate.buildDefinition.resolvedDependencies[0]).toEqual({
+    ...{ name: "source", digest: { gitCommit: commit } },
+  });
+  const sums = await readFile(join(RELEASE, "SHA256SUMS"), "utf8");
+  const others = sums.split("\n").filter((line) => line !== "" && !line.endsWith("provenance.intoto.json"));
+  const subject = z.array(z.object({ name: z.string(), digest: z.object({ sha256: z.string() }) }));
+  const named = subject.parse(statement.subject).map(({ name, digest }) => `${digest.sha256}  ${name}`);
+  expect(named).toEqual(others);
 });
 
 test("each file has its checksum", async () => {
