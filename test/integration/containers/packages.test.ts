@@ -43,7 +43,7 @@ test("the npm package is installed without a compiler or a network, and runs a s
 });
 
 test("the archive brings its own Node, runs a session, and is under 60 MB", async () => {
-  const name = await fileOf(/\.tar\.gz$/);
+  const name = await fileOf(/^ttyhq-linux-x64\.tar\.gz$/);
   expect((await stat(join(RELEASE, name))).size).toBeLessThan(MAX_ARCHIVE_BYTES);
   const unpack = [
     "! command -v node",
@@ -84,7 +84,7 @@ test("Debian's package runs a service, goes on with its sessions when it is upgr
   timeout: 600_000,
 }, async () => {
   await using machine = await SystemdMachine.start();
-  const name = await fileOf(/\.deb$/);
+  const name = await fileOf(/_amd64\.deb$/);
   await docker("cp", join(RELEASE, name), `${machine.name}:/`);
   const install = () => machine.output("dpkg", "--install", `/${name}`);
   // That of the image, which the package would ask about.
