@@ -28,37 +28,22 @@ export async function openSocketLink(
   handlers: LinkHandlers,
   signal: AbortSignal,
 ): Promise<Link> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const link = connectedTo(target, { handlers, opened: resolve, refused: reject });
+  const link = new SocketLink(target, handlers);
   const abort = (): void => link.fail(givenUp());
   signal.addEventListener("abort", abort, { once: true });
   try {
-    await promise;
+    await link.opening.promise;
     return link;
   } finally {
     signal.removeEventListener("abort", abort);
   }
 }
 
-function connectedTo(target: SocketTarget, parts: SocketLinkParts): SocketLink {
-  try {
-    return new SocketLink(target, parts);
-  } catch (error) {
-    throw error instanceof Error ? unreachable(target, "no connection", error) : error;
-  }
-}
-
-type SocketLinkParts = {
-  readonly handlers: LinkHandlers;
-  readonly opened: () => void;
-  readonly refused: (error: unknown) => void;
-};
-
 class SocketLink implements Link {
+  /** Settles with the answer to the handshake. */
+  readonly opening = Promise.withResolvers<void>();
   readonly #target: SocketTarget;
   readonly #handlers: LinkHandlers;
-  readonly #opened: () => void;
-  readonly #refused: (error: unknown) => void;
   readonly #socket: Socket;
   readonly #reader = new MessageReader({
     onMessage: (opcode, payload) => this.#received(opcode, payload),
@@ -69,11 +54,9 @@ class SocketLink implements Link {
   #failure: Error | undefined;
   #close = { code: ABNORMAL_CLOSURE, text: "connection lost" };
 
-  constructor(target: SocketTarget, parts: SocketLinkParts) {
+  constructor(target: SocketTarget, handlers: LinkHandlers) {
     this.#target = target;
-    this.#handlers = parts.handlers;
-    this.#opened = parts.opened;
-    this.#refused = parts.refused;
+    this.#handlers = handlers;
     const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
     const callback = (length: number): boolean => {
       this.#read(buffer.subarray(0, length));
@@ -128,7 +111,7 @@ class SocketLink implements Link {
     }
     this.#answer = undefined;
     this.#reader.keep(Buffer.from(answer.slice(head + END_OF_HEAD.length), "latin1"));
-    this.#opened();
+    this.opening.resolve();
     // After the waiting caller has received the link.
     setImmediate(() => this.#read(NOTHING));
   }
@@ -143,14 +126,15 @@ class SocketLink implements Link {
   }
 
   #closed(): void {
+    const failure = this.#failure;
     if (this.#answer === undefined) {
-      this.#handlers.onClose({ ...this.#close, text: this.#failure?.message ?? this.#close.text });
-    } else if (statusOf(this.#answer) > 0) this.#refused(refusal(this.#answer));
-    else if (this.#failure instanceof ServiceError) this.#refused(this.#failure);
-    else
-      this.#refused(
-        unreachable(this.#target, "no connection", this.#failure ?? new Error("connection lost")),
-      );
+      this.#handlers.onClose({ ...this.#close, text: failure?.message ?? this.#close.text });
+    } else if (statusOf(this.#answer) > 0) this.opening.reject(refusal(this.#answer));
+    else if (failure instanceof ServiceError) this.opening.reject(failure);
+    else {
+      const cause = failure ?? new Error("connection lost");
+      this.opening.reject(unreachable(this.#target, "no connection", cause));
+    }
   }
 }
 
@@ -247,7 +231,12 @@ function connectTo(
   { socketPath, noFollow }: SocketTarget,
   options: Pick<IpcNetConnectOpts, "onread">,
 ): Socket {
-  return noFollow === true ? connectExactly(socketPath, options) : connect({ path: socketPath, ...options });
+  if (noFollow !== true) return connect({ path: socketPath, ...options });
+  try {
+    return connectExactly(socketPath, options);
+  } catch (error) {
+    throw error instanceof Error ? unreachable({ socketPath }, "no connection", error) : error;
+  }
 }
 
 /** 0 without a status line. */

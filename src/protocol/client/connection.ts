@@ -93,9 +93,7 @@ type Restart = { isPlanned: boolean; readonly awaitedUntil: number; timeouts: nu
  * link is lost when it closes, or when nothing arrives for two PINGs.
  */
 export class Connection implements Disposable {
-  readonly #open: OpenLink;
-  readonly #now: () => number;
-  readonly #random: () => number;
+  readonly #options: Required<ConnectionOptions>;
   readonly #times: typeof TIMES;
   readonly #events: ConnectionEvents;
   readonly #backoff: Backoff;
@@ -113,11 +111,9 @@ export class Connection implements Disposable {
   #unanswered = 0;
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
-    this.#open = options.open;
-    this.#now = options.now ?? Date.now;
-    this.#random = options.random ?? Math.random;
     this.#times = { ...TIMES, ...options.times };
-    this.#backoff = new Backoff({ ...this.#times, random: this.#random });
+    this.#options = { now: Date.now, random: Math.random, ...options, times: this.#times };
+    this.#backoff = new Backoff({ ...this.#times, random: this.#options.random });
     this.#events = events;
     this.#connect();
   }
@@ -187,10 +183,10 @@ export class Connection implements Disposable {
   /** After GOAWAY: leaves the link after a random delay, and opens another. The first announcement counts. */
   moveLater({ afterMs, jitterMs }: Pick<GoAway, "afterMs" | "jitterMs">): void {
     if (this.#phase.kind !== "open" || this.#restart !== undefined) return;
-    const delayMs = afterMs + this.#random() * jitterMs;
+    const delayMs = afterMs + this.#options.random() * jitterMs;
     const restart = {
       isPlanned: true,
-      awaitedUntil: this.#now() + delayMs + AWAITED_RESTART_MS,
+      awaitedUntil: this.#options.now() + delayMs + AWAITED_RESTART_MS,
       timeouts: 0,
     };
     this.#restart = restart;
@@ -206,7 +202,7 @@ export class Connection implements Disposable {
     const phase = this.#phase;
     if (!("attempt" in phase)) return;
     const wasOpen = phase.kind !== "connecting";
-    if (wasOpen && this.#now() - phase.openedAt >= this.#times.stableMs) this.#startOver();
+    if (wasOpen && this.#options.now() - phase.openedAt >= this.#times.stableMs) this.#startOver();
     if (isFinal(error)) this.#enter({ kind: "closed", error });
     else this.#wait(error);
     if (wasOpen) this.#events.lost(error);
@@ -252,17 +248,16 @@ export class Connection implements Disposable {
       onMessage: (message) => void (isCurrent() && this.#received(message)),
       onClose: (reason) => fail(closed(reason)),
     };
-    this.#open(handlers, signal).then(
-      (link) => (isCurrent() ? this.#opened(attempt, link) : link.close()),
-      fail,
-    );
+    this.#options
+      .open(handlers, signal)
+      .then((link) => (isCurrent() ? this.#opened(attempt, link) : link.close()), fail);
   }
 
   #opened(attempt: AbortController, link: Link): void {
     this.#pings = 0;
     this.#unanswered = 0;
     const beat = setInterval(() => this.#keepAlive(), this.#times.pingMs);
-    this.#enter({ kind: "open", attempt, link, openedAt: this.#now() }, beat);
+    this.#enter({ kind: "open", attempt, link, openedAt: this.#options.now() }, beat);
     if (this.link === link) this.#events.opened();
   }
 
@@ -306,7 +301,7 @@ export class Connection implements Disposable {
   #wait(error: ServiceError): void {
     const delay = this.#pause();
     const retry = setTimeout(() => this.#connect(), delay);
-    this.#enter({ kind: "waiting", until: this.#now() + delay, error }, retry);
+    this.#enter({ kind: "waiting", until: this.#options.now() + delay, error }, retry);
   }
 
   /** Until the next attempt, in ms. */
@@ -314,12 +309,12 @@ export class Connection implements Disposable {
     const longestMs = this.#isQuick ? this.#times.quickMs : this.#longestPauseMs;
     if (longestMs === undefined) return this.#backoff.next();
     this.#isQuick = false;
-    return longestMs * (1 - this.#random() / 2);
+    return longestMs * (1 - this.#options.random() / 2);
   }
 
   /** While the server is expected back. */
   get #longestPauseMs(): number | undefined {
-    if (this.#restart === undefined || this.#now() > this.#restart.awaitedUntil) return undefined;
+    if (this.#restart === undefined || this.#options.now() > this.#restart.awaitedUntil) return undefined;
     return this.#restart.isPlanned ? RECONNECT_PLANNED_MS : RECONNECT_AWAITED_MS;
   }
 

@@ -44,7 +44,7 @@ export type SpecifiedSessions = Pick<SessionBackend, "get" | "all"> & {
   caughtUp(): Promise<void>;
 };
 
-export type SpecifiedLinkParts = {
+type SpecifiedLinkParts = {
   readonly sessions: SpecifiedSessions;
   /** The server reported the size of a session. */
   readonly onResized: (sessionId: string, size: TerminalSize) => void;
@@ -57,13 +57,14 @@ export type SpecifiedLinkParts = {
  */
 export class SpecifiedLink implements Link {
   readonly #counts = new Map<string, Count>();
-  readonly #deliver: (message: Uint8Array) => void;
+  readonly #link: Link;
+  readonly #deliver: LinkHandlers["onMessage"];
   readonly #parts: SpecifiedLinkParts;
   readonly #closed = new AbortController();
-  #link: Link | undefined;
 
-  private constructor(handlers: LinkHandlers, parts: SpecifiedLinkParts) {
-    this.#deliver = (message) => handlers.onMessage(message);
+  private constructor(link: Link, deliver: LinkHandlers["onMessage"], parts: SpecifiedLinkParts) {
+    this.#link = link;
+    this.#deliver = deliver;
     this.#parts = parts;
   }
 
@@ -73,22 +74,32 @@ export class SpecifiedLink implements Link {
     handlers: LinkHandlers,
     parts: SpecifiedLinkParts,
   ): Promise<SpecifiedLink> {
-    const link = new SpecifiedLink(handlers, parts);
-    const onClose: LinkHandlers["onClose"] = (reason) => {
-      link.#closed.abort();
-      handlers.onClose(reason);
-    };
-    return await link.#over(open({ onMessage: (message) => link.#received(message), onClose }));
+    let own: SpecifiedLink | undefined;
+    const link = await open({
+      onMessage: (message) => own?.receive(message),
+      onClose: (reason) => {
+        own?.stop();
+        handlers.onClose(reason);
+      },
+    });
+    own = new SpecifiedLink(link, (message) => handlers.onMessage(message), parts);
+    void own.#watchSessions();
+    return own;
   }
 
   get bufferedBytes(): number {
-    return this.#link?.bufferedBytes ?? 0;
+    return this.#link.bufferedBytes;
+  }
+
+  /** Ends the lists. */
+  stop(): void {
+    this.#closed.abort();
   }
 
   close(): void {
     this.#counts.clear();
-    this.#closed.abort();
-    this.#link?.close();
+    this.stop();
+    this.#link.close();
   }
 
   send(message: Uint8Array): void {
@@ -101,7 +112,7 @@ export class SpecifiedLink implements Link {
       return;
     }
     if (type === FrameType.UNSUBSCRIBE) this.#counts.delete(sessionId);
-    this.#link?.send(message);
+    this.#link.send(message);
   }
 
   /** Delivers a changed size. */
@@ -111,12 +122,6 @@ export class SpecifiedLink implements Link {
     if (count?.isOn !== true || isKnown) return;
     count.size = { cols, rows };
     this.#tell(FrameType.EVENT, sessionId, encodeJson(resizeEvent({ cols, rows })));
-  }
-
-  async #over(opening: Promise<Link>): Promise<SpecifiedLink> {
-    this.#link = await opening;
-    void this.#watchSessions();
-    return this;
   }
 
   /** Not every server answers it, and the directory lists the sessions on the answer. */
@@ -191,14 +196,14 @@ export class SpecifiedLink implements Link {
 
   #ask(sessionId: string, flags: number): void {
     const payload = encodeSubscribe({ flags: flags & ~SubscribeFlag.Offsets });
-    this.#link?.send(encodeFrame(FrameType.SUBSCRIBE, sessionId, payload));
+    this.#link.send(encodeFrame(FrameType.SUBSCRIBE, sessionId, payload));
   }
 
   #tell(type: FrameType, sessionId: string, payload: Uint8Array): void {
     this.#deliver(encodeFrame(type, sessionId, payload));
   }
 
-  #received(message: Uint8Array): void {
+  receive(message: Uint8Array): void {
     try {
       this.#pass(decodeFrame(message), message);
     } catch (error) {

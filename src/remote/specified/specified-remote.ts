@@ -11,11 +11,15 @@ import { SpecifiedLink, type SpecifiedSessions } from "./specified-link.ts";
 const createSession = { ...endpoints.createSession, reply: { status: 200, json: AnySession } } as const;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+type SpecifiedRemoteParts = {
+  readonly caller: Caller;
+  readonly socket: Pick<SessionSocket, "write" | "resize">;
+  readonly sessions: SpecifiedSessions;
+};
+
 /** Requests that differ for a server that implements only the specification. */
 export class SpecifiedRemote {
-  readonly #caller: Caller;
-  readonly #socket: Pick<SessionSocket, "write" | "resize">;
-  readonly #sessions: SpecifiedSessions;
+  readonly #parts: SpecifiedRemoteParts;
   /** By session id: the last known size, and the size in the record at that time. */
   readonly #sizes = new Map<string, { readonly size: TerminalSize; recorded?: TerminalSize }>();
   #link: SpecifiedLink | undefined;
@@ -23,21 +27,16 @@ export class SpecifiedRemote {
   /** The transport of input and sizes, detected by the first one. Messages are preferred: REST calls may be rate-limited. */
   #way: Promise<"socket" | "rest"> | undefined;
 
-  constructor(parts: {
-    readonly caller: Caller;
-    readonly socket: Pick<SessionSocket, "write" | "resize">;
-    readonly sessions: SpecifiedSessions;
-  }) {
-    this.#caller = parts.caller;
-    this.#socket = parts.socket;
-    this.#sessions = parts.sessions;
+  constructor(parts: SpecifiedRemoteParts) {
+    this.#parts = parts;
   }
 
   async open(open: (handlers: LinkHandlers) => Promise<Link>, handlers: LinkHandlers): Promise<Link> {
-    const onResized = (id: string, size: TerminalSize): void => this.#resized(id, size);
-    const link = await SpecifiedLink.open(open, handlers, { sessions: this.#sessions, onResized });
-    this.#link = link;
-    return link;
+    this.#link = await SpecifiedLink.open(open, handlers, {
+      sessions: this.#parts.sessions,
+      onResized: (id, size) => this.#resized(id, size),
+    });
+    return this.#link;
   }
 
   /** The record with the last known size, unless its own size has changed since: servers need not update it. */
@@ -76,17 +75,17 @@ export class SpecifiedRemote {
     const cwd = request.cwd ?? request.workingDir;
     const places = cwd === undefined ? {} : { cwd, workingDir: cwd };
     const body = { ...request, ...places, ...(words === undefined ? {} : { command: words }) };
-    const { id } = await this.#caller.call(createSession, { body });
+    const { id } = await this.#parts.caller.call(createSession, { body });
     const { cols, rows } = request;
     this.#resized(id, { cols, rows });
-    return await this.#sessions.get(id);
+    return await this.#parts.sessions.get(id);
   }
 
   /** The answer does not tell whether the session was ended or removed. */
   async remove(id: string): Promise<Removal> {
-    await this.#caller.bytes(endpoints.deleteSession, { params: { id } });
+    await this.#parts.caller.bytes(endpoints.deleteSession, { params: { id } });
     try {
-      const { exitCode } = await this.#sessions.get(id);
+      const { exitCode } = await this.#parts.sessions.get(id);
       return { success: true, status: "exited", ...(exitCode === undefined ? {} : { exitCode }) };
     } catch (error) {
       if (error instanceof ServiceError && error.status === 404) return { success: true, status: "removed" };
@@ -96,18 +95,18 @@ export class SpecifiedRemote {
 
   write(id: string, input: Uint8Array): Promise<void> {
     return this.#command(id, async () => {
-      if ((await this.#wayOf(id)) === "socket") return await this.#socket.write(id, input);
+      if ((await this.#wayOf(id)) === "socket") return await this.#parts.socket.write(id, input);
       const text = textOf(input);
       const body = { params: { id }, body: { text } };
-      await this.#mutex.take(id, () => this.#caller.bytes(endpoints.inputSession, body));
+      await this.#mutex.take(id, () => this.#parts.caller.bytes(endpoints.inputSession, body));
     });
   }
 
   resize(id: string, size: TerminalSize): Promise<void> {
     return this.#command(id, async () => {
       const body = { params: { id }, body: size };
-      if ((await this.#wayOf(id)) === "socket") await this.#socket.resize(id, size);
-      else await this.#mutex.take(id, () => this.#caller.bytes(endpoints.resizeSession, body));
+      if ((await this.#wayOf(id)) === "socket") await this.#parts.socket.resize(id, size);
+      else await this.#mutex.take(id, () => this.#parts.caller.bytes(endpoints.resizeSession, body));
       this.#resized(id, size);
     });
   }
@@ -122,7 +121,7 @@ export class SpecifiedRemote {
     try {
       await work();
     } catch (cause) {
-      if (isUnreachable(cause) || (await this.#sessions.get(id)).status === "running") throw cause;
+      if (isUnreachable(cause) || (await this.#parts.sessions.get(id)).status === "running") throw cause;
       throw new ServiceError("session_not_running", `session ${id} has ended`, { cause });
     }
   }
@@ -138,10 +137,10 @@ export class SpecifiedRemote {
   /** Sends empty input: it has no effect, and is refused where all input is. */
   async #probe(id: string): Promise<"socket" | "rest"> {
     try {
-      await this.#socket.write(id, new Uint8Array());
+      await this.#parts.socket.write(id, new Uint8Array());
       return "socket";
     } catch (error) {
-      if (isUnreachable(error) || (await this.#sessions.get(id)).status !== "running") throw error;
+      if (isUnreachable(error) || (await this.#parts.sessions.get(id)).status !== "running") throw error;
       return "rest";
     }
   }
