@@ -208,15 +208,12 @@ export class Fleet implements SessionBackend {
   /** Throws `remote_id_required`, `remote_not_found`. */
   #chosen(remoteId: string | undefined): RemoteConnection {
     if (remoteId === undefined) {
-      throw new ServiceError(
-        "remote_id_required",
-        "say on which machine, as remoteId: GET /api/remotes has them",
-      );
+      throw new ServiceError("remote_id_required", "remoteId is missing: GET /api/remotes lists the remotes");
     }
     const remote = this.#listedRemotes().find(({ label }) => label.id === remoteId);
     if (remote !== undefined) return remote;
     const own = "start the HQ with --hq-sessions for sessions of its own";
-    const hint = remoteId === LOCAL ? own : "GET /api/remotes has them";
+    const hint = remoteId === LOCAL ? own : "GET /api/remotes lists the remotes";
     throw new ServiceError("remote_not_found", `no remote with the id ${remoteId}: ${hint}`);
   }
 
@@ -286,7 +283,10 @@ export class Fleet implements SessionBackend {
     this.#listed = undefined;
     if (record !== undefined && this.#owners.claim(record.id, remote)) {
       const { log } = this.#options;
-      log.warn({ remote: remote.label.name, session: sessionId }, "session id is another machine's already");
+      log.warn(
+        { remote: remote.label.name, session: sessionId },
+        "another remote already has the session id",
+      );
     }
     // If another remote had the id first, the id means that remote's session, and this event is not reported.
     const isOwner = sessionId === undefined || (this.#owners.of(sessionId) ?? remote) === remote;

@@ -109,7 +109,7 @@ export async function reach<T>({ name }: Pick<RemoteLabel, "name">, work: () => 
     const isLate = isTimeout(error.cause);
     throw new ServiceError(
       isLate ? "remote_timeout" : "remote_unreachable",
-      `${isLate ? late(name) : `remote ${name} is out of reach`}: ${error.message}`,
+      `${isLate ? late(name) : `remote ${name} is unreachable`}: ${error.message}`,
       { cause: error },
     );
   }
@@ -121,5 +121,7 @@ function late(name: string): string {
 
 /** The remote has restarted and not yet registered its new token. Logging in again would not help the client. */
 function unacquainted(name: string, cause: unknown): ServiceError {
-  return new ServiceError("remote_unreachable", `remote ${name} does not know this HQ yet`, { cause });
+  return new ServiceError("remote_unreachable", `remote ${name} has not registered its new token yet`, {
+    cause,
+  });
 }

@@ -63,10 +63,10 @@ export class Search {
       );
     }
     if (latest === undefined) {
-      return new ServiceError("session_not_found", `no session ${sessionId} on any machine`);
+      return new ServiceError("session_not_found", `no session ${sessionId} on any remote`);
     }
-    const others = down.length === 1 ? "" : `, as ${down.length - 1} others did,`;
-    const ago = `fell silent ${Math.round(latest.forMs / 1000)} s ago`;
+    const others = down.length === 1 ? "" : ` (as did ${down.length - 1} others)`;
+    const ago = `stopped answering ${Math.round(latest.forMs / 1000)} s ago`;
     return new ServiceError(
       "remote_unreachable",
       `remote ${latest.name} ${ago}${others} and may have session ${sessionId}: try again in a moment`,
@@ -82,7 +82,7 @@ async function ask(remote: RemoteConnection, sessionId: string): Promise<void> {
     if (!isTimeout(cause)) throw cause;
     throw new ServiceError(
       "remote_timeout",
-      `remote ${remote.label.name} does not say whether it has session ${sessionId}`,
+      `remote ${remote.label.name} did not answer in time whether it has session ${sessionId}`,
       { cause },
     );
   }

@@ -37,8 +37,8 @@ export function connectExactly(path: string, options: Pick<IpcNetConnectOpts, "o
 }
 
 function check(path: string, stats: Stats): void {
-  if (!stats.isSocket()) throw new Error(`${path} is no socket, as a link is none`);
+  if (!stats.isSocket()) throw new Error(`${path} is not a socket; symbolic links are not followed`);
   const { uid } = stats;
   if (uid !== 0 && uid !== process.geteuid?.())
-    throw new Error(`${path} is a socket of another user (${uid})`);
+    throw new Error(`the socket ${path} belongs to another user (${uid})`);
 }

@@ -80,7 +80,9 @@ async function answered(sessionId: string, answer: Promise<Subscribed>): Promise
     return await withDeadline(answer, SUBSCRIBE_TIMEOUT_MS, "the subscription to a session");
   } catch (error) {
     if (!isTimeout(error)) throw error;
-    throw new ServiceError("host_unreachable", `session ${sessionId} is not answered for`, { cause: error });
+    throw new ServiceError("host_unreachable", `no answer to the subscription to session ${sessionId}`, {
+      cause: error,
+    });
   }
 }
 

@@ -75,9 +75,9 @@ function checkRevision(health: Health): Health {
   if (health.protocol === PROTOCOL_REVISION) return health;
   throw new ServiceError(
     "host_incompatible",
-    `the session host (version ${health.version}, pid ${health.pid}) speaks revision ${health.protocol} of the protocol, ` +
-      `this server revision ${PROTOCOL_REVISION}; its sessions go on: serve them with version ${health.version}, ` +
-      "or end them and stop that process to go on with this one",
+    `the session host (version ${health.version}, pid ${health.pid}) uses revision ${health.protocol} of the protocol, ` +
+      `this server revision ${PROTOCOL_REVISION}; its sessions continue: serve them with version ${health.version}, ` +
+      "or end them and stop that process",
   );
 }
 

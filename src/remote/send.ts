@@ -76,7 +76,7 @@ async function* bodyOf(
     yield* response;
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof Error ? unreachable(target, "the answer broke off", error) : error;
+    throw error instanceof Error ? unreachable(target, "the answer ended early", error) : error;
   }
 }
 

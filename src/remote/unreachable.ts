@@ -37,18 +37,18 @@ function reasonOf(place: Place, cause: Error): string {
 
 function tlsReason(code: string, message: string): string | undefined {
   if (UNKNOWN_AUTHORITY.has(code)) {
-    return "its certificate is signed by nobody that is trusted here: give its authority's certificate with --hq-ca, or to every program with NODE_EXTRA_CA_CERTS";
+    return "its certificate is signed by an unknown authority: trust that authority with --hq-ca, or for every program with NODE_EXTRA_CA_CERTS";
   }
   if (NO_TLS.test(message)) {
-    return "it does not speak https: give its address with http, or serve it with --tls-cert and --tls-key";
+    return "it does not serve https: use http:// in its address, or start it with --tls-cert and --tls-key";
   }
   switch (code) {
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return `its certificate is for another name: call it by a name that it is for, or give it one for this name (${message})`;
+      return `its certificate is for another name: use a name in the certificate, or issue one for this name (${message})`;
     case "CERT_HAS_EXPIRED":
-      return "its certificate has expired: give it a new one";
+      return "its certificate has expired: renew it";
     case "CERT_NOT_YET_VALID":
-      return "its certificate is not valid yet: see whether the clocks of both machines are right";
+      return "its certificate is not valid yet: check the clocks of both machines";
     default:
       return undefined;
   }

@@ -114,7 +114,10 @@ test("a server does not take its own socket for that of its session host, where 
   await rm(socket);
   await symlink(join(directory.path, "server.sock"), socket);
   const ready = async () => (await rest.get("/readyz")).status;
-  await eventually(async () => server.log.includes("is no socket") || undefined, "a word of it in the log");
+  await eventually(
+    async () => server.log.includes("is not a socket") || undefined,
+    "a word of it in the log",
+  );
   expect(await ready()).toBe(503);
 
   await using second = await Host.start(directory.path, ...place);

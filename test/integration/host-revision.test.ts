@@ -44,8 +44,8 @@ test("a server of another protocol revision refuses to start, says why, and leav
   expect(code).toBe(1);
   expect(said).toMatch(
     new RegExp(
-      `session host .* speaks revision ${PROTOCOL_REVISION} of the protocol, ` +
-        `this server revision ${PROTOCOL_REVISION + 1}; its sessions go on`,
+      `session host .* uses revision ${PROTOCOL_REVISION} of the protocol, ` +
+        `this server revision ${PROTOCOL_REVISION + 1}; its sessions continue`,
     ),
   );
   await server.restart();

@@ -72,7 +72,7 @@ test("an authority of one's own is trusted beside Node's own, not in their place
 test("an authority that nobody trusts is told with the way out", async () => {
   await using server = await serve(identity);
   const stranger = new CertificateAuthority("stranger").cert;
-  const reason = `${server.url}: its certificate is signed by nobody that is trusted here: give its authority's certificate with --hq-ca, or to every program with NODE_EXTRA_CA_CERTS`;
+  const reason = `${server.url}: its certificate is signed by an unknown authority: trust that authority with --hq-ca, or for every program with NODE_EXTRA_CA_CERTS`;
   for (const target of [{ url: server.url }, { url: server.url, ca: stranger }]) {
     expect(await refusals(target)).toEqual([
       `host_unreachable no answer: ${reason}`,
@@ -83,7 +83,7 @@ test("an authority that nobody trusts is told with the way out", async () => {
 
 test.each([
   ["for another name", authority.issue(["hq.example.com"]), "its certificate is for another name"],
-  ["that has expired", authority.issue(["127.0.0.1"], -1), "its certificate has expired: give it a new one"],
+  ["that has expired", authority.issue(["127.0.0.1"], -1), "its certificate has expired: renew it"],
 ])("a certificate %s is told as such", async (_, wrong, reason) => {
   await using server = await serve(wrong);
   for (const refusal of await refusals({ url: server.url, ca })) {
@@ -95,7 +95,7 @@ test.each([
 test("https to a server of http is told as such, and http to one of https gets no answer", async () => {
   await using plain = await serve();
   for (const refusal of await refusals({ url: plain.url.replace("http:", "https:"), ca })) {
-    expect(refusal).toContain("it does not speak https");
+    expect(refusal).toContain("it does not serve https");
   }
   await using server = await serve(identity);
   for (const refusal of await refusals({ url: server.url.replace("https:", "http:") })) {

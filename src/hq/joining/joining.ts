@@ -70,7 +70,7 @@ export class Joining {
       if (admission === undefined) return { ...remote, enrolled: false };
       if (await this.#enroll(remote, publicKey, { known, admission })) return { ...remote, enrolled: true };
     }
-    throw new ServiceError("join_refused", `${name} is being enrolled by others at the same time: try again`);
+    throw new ServiceError("join_refused", `other requests enroll ${name} at the same time: try again`);
   }
 
   /** Whether the key of a credential is still enrolled. While the store is unreachable, the credential counts until it expires. */
@@ -150,10 +150,10 @@ export class Joining {
     const skewMs = Math.abs(now() - request.timestamp);
     if (skewMs > MAX_JOIN_CLOCK_SKEW_MS) {
       const seconds = Math.round(skewMs / 1000);
-      throw refused(`the clocks of HQ and remote differ by ${seconds} s: set them, both or one of them`);
+      throw refused(`the clocks of HQ and remote differ by ${seconds} s: synchronize them`);
     }
     if (!isSigned(request, hqId()))
-      throw refused("the signature is not that of the key, or is for another HQ");
+      throw refused("the signature does not match the key, or is for another HQ");
   }
 
   /** Finds the token that admits an unknown key. */

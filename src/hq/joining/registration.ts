@@ -169,7 +169,7 @@ export class Registration implements AsyncDisposable {
       await hq.bytes(endpoints.refreshSessions, { params: { name }, body: { action, sessionId } });
     } catch (error) {
       // ttyhq's HQ also hears of it over its uplink, and reads the list when that is open again.
-      log.warn({ name, action, sessionId, reason: reasonOf(error) }, "the HQ was not told of a session");
+      log.warn({ name, action, sessionId, reason: reasonOf(error) }, "session not announced to the HQ");
       // The registration makes it read the list, with this session.
       if (error instanceof ServiceError && error.status === 404) forgotten.abort();
     }

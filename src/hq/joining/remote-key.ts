@@ -45,7 +45,8 @@ export async function keptRemoteKey(
 
 function keyOf(name: string, privateKey: KeyObject): RemoteKey {
   const { x } = createPublicKey(privateKey).export({ format: "jwk" });
-  if (x === undefined) throw new ServiceError("internal_error", "the key of this remote is no Ed25519 key");
+  if (x === undefined)
+    throw new ServiceError("internal_error", "the key of this remote is not an Ed25519 key");
   return { name, publicKey: x, privateKey };
 }
 

@@ -36,7 +36,7 @@ export type Copy = {
 };
 
 /** The data of Redis was lost or replaced. */
-const FORGOTTEN = "it has forgotten what it knew";
+const FORGOTTEN = "its data was lost or replaced";
 const Changed = z.tuple([z.int()], z.unknown());
 const Revision = z.int();
 
@@ -132,7 +132,7 @@ export class RedisFollower implements AsyncDisposable {
       this.#copy.ready();
       const reason = await this.#readChanges(link);
       if (!this.#stop.signal.aborted) {
-        log.warn({ registry, reason }, "registry is out of reach: going on with what is known");
+        log.warn({ registry, reason }, "registry is unreachable: continuing with the local copy");
       }
     }
   }
@@ -216,7 +216,7 @@ export function pairsOf(list: readonly string[]): readonly (readonly [string, st
 }
 
 function unavailable(cause: unknown): ServiceError {
-  const message = "the registry that the HQs share is out of reach: try again in a moment";
+  const message = "the shared registry is unreachable: try again in a moment";
   return new ServiceError("registry_unavailable", message, { cause });
 }
 

@@ -125,7 +125,7 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
     const [id = "", proof = ""] = known.split(".");
     if (this.#seal.open(id, proof) === id) return id;
     throw new Error(
-      "it was made with another secret: give all HQs the same --jwt-secret-file, or remove its keys ttyhq:* to begin anew",
+      "its data is sealed with another secret: give all HQs the same --jwt-secret-file, or remove its keys ttyhq:* to start empty",
     );
   }
 }

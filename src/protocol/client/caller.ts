@@ -143,7 +143,7 @@ async function readBytes(endpoint: Endpoint, body: AsyncIterable<Uint8Array>): P
   try {
     return await collectBytes(body, MAX_REPLY_BYTES);
   } catch (cause) {
-    throw cause instanceof RangeError ? notUnderstood(endpoint, cause, ": it is too large") : cause;
+    throw cause instanceof RangeError ? notUnderstood(endpoint, cause, "too large") : cause;
   }
 }
 
@@ -156,8 +156,8 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-function notUnderstood(endpoint: Endpoint, cause: unknown, why = ""): ServiceError {
-  const message = `the answer to ${nameOf(endpoint)} is not understood${why}`;
+function notUnderstood(endpoint: Endpoint, cause: unknown, why = "invalid"): ServiceError {
+  const message = `the answer to ${nameOf(endpoint)} is ${why}`;
   return new ServiceError("host_unreachable", message, { cause });
 }
 

@@ -52,7 +52,7 @@ export class CommandSender {
 
   async resize(sessionId: string, size: TerminalSize): Promise<void> {
     if (!TerminalSize.safeParse(size).success) {
-      throw new ServiceError("invalid_request", `${size.cols}x${size.rows} is no size of a terminal`);
+      throw new ServiceError("invalid_request", `${size.cols}x${size.rows} is not a valid terminal size`);
     }
     await this.#command(FrameType.RESIZE, sessionId, encodeSize(size));
   }
@@ -106,7 +106,7 @@ export class CommandSender {
   }
 
   lost(error: ServiceError): void {
-    const message = `${error.message}; it is not known whether the last input arrived`;
+    const message = `${error.message}; the last input may not have arrived`;
     const unknown = new ServiceError("host_unreachable", message, { cause: error });
     for (const { failed } of this.#pending.splice(0)) failed(unknown);
   }
@@ -115,7 +115,7 @@ export class CommandSender {
     const link = this.#link(0);
     const { length } = this.#pending;
     if (length >= MAX_PENDING_COMMANDS)
-      throw new ServiceError("host_unreachable", `${length} commands wait for an answer already`);
+      throw new ServiceError("host_unreachable", `${length} commands already wait for an answer`);
     link.send(encodeFrame(type, sessionId, payload));
     this.#pingLater();
     await new Promise<void>((done, failed) => this.#add(sessionId, done, failed));
@@ -131,7 +131,7 @@ export class CommandSender {
       throw new ServiceError("host_unreachable", "there is no connection to the server");
     const waiting = link.bufferedBytes;
     if (waiting + bytes <= MAX_UNSENT_BYTES) return link;
-    throw new ServiceError("host_unreachable", `the connection is too slow: ${waiting} bytes wait in it`);
+    throw new ServiceError("host_unreachable", `the connection is too slow: ${waiting} bytes are unsent`);
   }
 
   #pingLater(): void {

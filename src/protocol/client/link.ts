@@ -43,7 +43,7 @@ export function givenUp(): ServiceError {
 }
 
 export function silent(): ServiceError {
-  return new ServiceError("host_unreachable", "the connection fell silent");
+  return new ServiceError("host_unreachable", "the server stopped answering");
 }
 
 export function closed({ code, text }: LinkClose): ServiceError {

@@ -211,7 +211,9 @@ function writeSize(type: string, target: Uint8Array, at: number, size: TerminalS
 function checkSize(type: string, size: TerminalSize): TerminalSize {
   if (isExtent(size.cols) && isExtent(size.rows)) return size;
   const range = `${MIN_TERMINAL_SIZE} to ${MAX_TERMINAL_SIZE}`;
-  throw new PayloadError(`Invalid ${type} payload: ${size.cols}x${size.rows} is no size, each is ${range}.`);
+  throw new PayloadError(
+    `Invalid ${type} payload: ${size.cols}x${size.rows} is not a size, each must be ${range}.`,
+  );
 }
 
 function isExtent(value: number): boolean {

@@ -29,14 +29,14 @@ function isNotLocal(name: string): boolean {
 }
 
 /** The name of a remote other than the HQ itself. */
-export const NewRemoteName = RemoteName.refine(isNotLocal, "is what the HQ itself is called");
+export const NewRemoteName = RemoteName.refine(isNotLocal, "is reserved for the HQ itself");
 
 /** The body of POST /api/remotes/register (specification 2.2). */
 export const RegisterRemote = z.object({
   id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .refine(isNotLocal, "is what the HQ itself is called"),
+    .refine(isNotLocal, "is reserved for the HQ itself"),
   name: NewRemoteName,
   url: RemoteUrl.transform((text) => new URL(text).origin),
   token: z

@@ -39,7 +39,7 @@ const Env = z.record(
 
 /** The body of POST /api/sessions (contract 2.1). Unknown members are ignored: VibeTunnel's clients send some. */
 export const CreateSession = z.object({
-  id: SessionId.refine((id) => id !== "activity", "activity is an address of its own")
+  id: SessionId.refine((id) => id !== "activity", "activity is reserved")
     .optional()
     .describe("chosen by the client: a UUID of version 4 or 7; for admins any id"),
   command: z

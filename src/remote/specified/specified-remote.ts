@@ -63,7 +63,7 @@ export class SpecifiedRemote {
     if (owner !== undefined) {
       throw new ServiceError(
         "forbidden",
-        "this machine knows no owners of sessions: only the HQ's own user makes sessions there",
+        "this remote does not support owners of sessions: only the HQ's own user can create sessions on it",
       );
     }
     const isLine = typeof command === "string" && args.length === 0 && command.includes(" ");
@@ -154,6 +154,6 @@ function textOf(input: Uint8Array): string {
   try {
     return decoder.decode(input);
   } catch (cause) {
-    throw new ServiceError("invalid_request", "this machine takes text alone, in UTF-8", { cause });
+    throw new ServiceError("invalid_request", "this remote takes only UTF-8 text as input", { cause });
   }
 }

@@ -221,7 +221,7 @@ test.concurrent("of two sessions with one id the first is reached, the other is 
   const twins = async () => (await client.api.list()).filter(({ id }) => id === "twin");
   expect(await twins()).toMatchObject([{ source: "remote-1" }]);
   // Where a request brought it to light its id stands between.
-  const told = /warn session id is another machine's already .*remote="remote-2" session="twin"/;
+  const told = /warn another remote already has the session id .*remote="remote-2" session="twin"/;
   await eventually(async () => told.test(cluster.hq.log) || undefined, "the warning in the log");
   await client.api.input("twin", { text: "typed\r" });
   await first.shows(/typed\ntyped/);

@@ -10,7 +10,7 @@ import { Seal } from "../../../src/lib/seal.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 
 const SECRET = "a secret of at least 32 bytes, as it were";
-export const OUT_OF_REACH = "registry is out of reach: going on with what is known";
+export const OUT_OF_REACH = "registry is unreachable: continuing with the local copy";
 export const BACK = "registry is back";
 
 type Line = { readonly level: string; readonly message: string } & Readonly<Record<string, unknown>>;

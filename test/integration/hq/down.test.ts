@@ -86,7 +86,7 @@ test.concurrent("an HQ that is killed when it has removed a silent remote ends n
   newcomer.subscribe(id, { flags: SubscribeFlag.Stdout });
   expect(await newcomer.errorCode()).toBe("remote_unreachable");
   const { status, json } = await fleet.ask(`/api/sessions/${id}`);
-  expect([status, json.error]).toEqual([502, expect.stringContaining("worker-1 fell silent")]);
+  expect([status, json.error]).toEqual([502, expect.stringContaining("worker-1 stopped answering")]);
 
   fleet.remote("worker-1").signal("SIGCONT");
   const input = { body: { text: "on\n" } };

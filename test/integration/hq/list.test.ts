@@ -108,7 +108,7 @@ test("of two remotes with the same session id the first one counts, the other is
   await eventually(async () => (await fleet.record("worker-2")).conflicts, "the conflict");
   expect(await fleet.record("worker-2")).toMatchObject({ sessionIds: [], conflicts: [id] });
   expect((await fleet.record("worker-1")).conflicts).toBeUndefined();
-  await fleet.hq.logged("session id is another machine's already");
+  await fleet.hq.logged("another remote already has the session id");
   expect((await fleet.sessions()).map(({ source }) => source)).toEqual(["worker-1"]);
   const text = async (): Promise<string> => (await fleet.ask(`/api/sessions/${id}/output`)).text;
   await eventually(async () => ((await text()) === "first\r\n" ? true : undefined), "the first one's output");

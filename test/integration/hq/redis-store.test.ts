@@ -238,7 +238,7 @@ describe("a start", () => {
     );
     expect(error).toMatchObject({
       code: "start_failed",
-      message: expect.stringContaining("made with another secret"),
+      message: expect.stringContaining("sealed with another secret"),
     });
     expect(one.messages()).toEqual([]);
   });
@@ -263,8 +263,8 @@ describe("without its Redis", () => {
     await one.putRemote(remote("a"));
     await redis.stop({ isDataKept: true });
     await one.said(OUT_OF_REACH);
-    await expect(one.putRemote(remote("b"))).rejects.toThrow("out of reach");
-    await expect(one.put("a", undefined)).rejects.toThrow("out of reach");
+    await expect(one.putRemote(remote("b"))).rejects.toThrow("unreachable");
+    await expect(one.put("a", undefined)).rejects.toThrow("unreachable");
     expect(await one.tables.lease.take()).toBe("other");
     await redis.resume();
     await one.said(BACK);
@@ -284,7 +284,7 @@ describe("without its Redis", () => {
         const cause = { message: expect.stringContaining("took longer than 2000 ms") };
         await expect(one.putRemote(remote("a"))).rejects.toMatchObject({ cause });
         await one.said(OUT_OF_REACH);
-        await expect(one.putRemote(remote("a"))).rejects.toThrow("out of reach");
+        await expect(one.putRemote(remote("a"))).rejects.toThrow("unreachable");
         ms = performance.now() - started;
       } finally {
         redis.thaw();
@@ -315,7 +315,7 @@ describe("without its Redis", () => {
     await one.putRemote(remote("a"));
     await one.putRemote(remote("b"));
     await redis.ask((asking) => asking.flushall());
-    const cause = { message: expect.stringContaining("forgotten") };
+    const cause = { message: expect.stringContaining("lost or replaced") };
     await expect(one.putRemote(remote("c"))).rejects.toMatchObject({ cause });
     await one.said(BACK);
     expect(one.tables.instanceId).toBe("one");

@@ -77,7 +77,7 @@ test("a remote that its HQ does not know any more is back within 2 s of its next
     return performance.now() - started;
   };
   expect(await bestTime(2_000, back)).toBeLessThan(2_000);
-  await remote.logged("the HQ was not told of a session");
+  await remote.logged("session not announced to the HQ");
   const listed: readonly { readonly id: string }[] = (
     await ask(hq.url, "/api/sessions", { headers: hq.headers })
   ).json;

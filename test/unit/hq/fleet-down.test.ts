@@ -25,7 +25,7 @@ test("a session of nobody may be that of a machine that fell silent lately, and 
   clock.ms += 12_000;
   await expect(hq.fleet.get("one")).rejects.toMatchObject({
     code: "remote_unreachable",
-    message: "remote a fell silent 12 s ago and may have session one: try again in a moment",
+    message: "remote a stopped answering 12 s ago and may have session one: try again in a moment",
   });
   expect(await codeOf(hq, "two")).toBe("success");
   clock.ms += DOWN_REMOTE_MEMORY_MS - 12_000;
@@ -37,7 +37,9 @@ test("of several that fell silent the last one is named, and the others are coun
   await using hq = await MemoryFleet.of({ now });
   for (const name of ["a", "b", "c"]) await hq.join(name);
   for (const name of ["b", "c", "a"]) await expire(hq.registry, name);
-  await expect(hq.fleet.get("one")).rejects.toThrow("remote a fell silent 0 s ago, as 2 others did, and may");
+  await expect(hq.fleet.get("one")).rejects.toThrow(
+    "remote a stopped answering 0 s ago (as did 2 others) and may",
+  );
 });
 
 test("a session whose machine is here and says that it is gone is missing, whoever is silent", async () => {

@@ -125,8 +125,8 @@ describe("two machines with the same id", () => {
     expect(await hq.ids()).toEqual(["other", "same"]);
     expect(hq.fleet.sessionsOf("a")).toEqual({ ids: ["same"], conflicts: [] });
     expect(hq.fleet.sessionsOf("b")).toEqual({ ids: ["other"], conflicts: ["same"] });
-    expect(hq.log.filter(({ message }) => message === "session id is another machine's already")).toEqual([
-      { fields: { remote: "b", session: "same" }, message: "session id is another machine's already" },
+    expect(hq.log.filter(({ message }) => message === "another remote already has the session id")).toEqual([
+      { fields: { remote: "b", session: "same" }, message: "another remote already has the session id" },
     ]);
   });
 

@@ -208,7 +208,7 @@ describe("a remote", () => {
     const work = forward(refused, request, { ...nobody, signal, remote: "worker-3" });
     await expect(work).rejects.toMatchObject({
       code: "remote_unreachable",
-      message: "remote worker-3 is out of reach: no answer: connection refused",
+      message: "remote worker-3 is unreachable: no answer: connection refused",
     });
   });
 

@@ -34,7 +34,7 @@ test("a session host is asked at a socket, and not at where a link in its place 
   const { connections } = await serverAt(own);
   await symlink(own, link);
   const target = { socketPath: link, noFollow: true };
-  const refusal = { code: "host_unreachable", message: expect.stringContaining(`${link} is no socket`) };
+  const refusal = { code: "host_unreachable", message: expect.stringContaining(`${link} is not a socket`) };
   await expect(ask(target)).rejects.toMatchObject(refusal);
   await expect(openLink(target, HANDLERS, AbortSignal.timeout(60_000))).rejects.toMatchObject(refusal);
   expect(connections()).toBe(0);

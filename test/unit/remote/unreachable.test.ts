@@ -5,9 +5,9 @@ const target = { url: "https://hq:4020", headers: {} };
 const failure = (code: string, message = "details") => Object.assign(new Error(message), { code });
 
 test.each([
-  ["SELF_SIGNED_CERT_IN_CHAIN", "give its authority's certificate with --hq-ca"],
-  ["DEPTH_ZERO_SELF_SIGNED_CERT", "give its authority's certificate with --hq-ca"],
-  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "give its authority's certificate with --hq-ca"],
+  ["SELF_SIGNED_CERT_IN_CHAIN", "trust that authority with --hq-ca"],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "trust that authority with --hq-ca"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "trust that authority with --hq-ca"],
   ["CERT_HAS_EXPIRED", "its certificate has expired"],
   ["CERT_NOT_YET_VALID", "its certificate is not valid yet"],
   ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name"],

@@ -96,14 +96,14 @@ describe("a call", () => {
     const { client } = clientOf({ body: Array.from({ length: 9 }, () => piece) });
     await expect(client.list()).rejects.toMatchObject({
       code: "host_unreachable",
-      message: "the answer to GET /api/sessions is not understood: it is too large",
+      message: "the answer to GET /api/sessions is too large",
     });
   });
 
   test.each(["not JSON", '[{"id":7}]'])("rejects an answer that is not understood: %s", async (body) => {
     await expect(clientOf({ body }).client.list()).rejects.toMatchObject({
       code: "host_unreachable",
-      message: "the answer to GET /api/sessions is not understood",
+      message: "the answer to GET /api/sessions is invalid",
     });
   });
 });

@@ -74,7 +74,7 @@ describe("the link", () => {
     link.isSilent = true;
     const before = link.received.length;
     const waiting = await reached(socket, "waiting");
-    expect(waiting).toMatchObject({ error: { message: "the connection fell silent" } });
+    expect(waiting).toMatchObject({ error: { message: "the server stopped answering" } });
     expect(link.received.length - before).toBe(2);
     expect(link.isOpen).toBe(false);
   });

@@ -164,7 +164,7 @@ describe("RESYNC", () => {
     );
     expectRefused(
       () => decodeResync(hex("00 00 00 00 00 00 00 00 00 00 00 00 18 00 00 00")),
-      "Invalid RESYNC payload: 0x24 is no size, each is 1 to 1000.",
+      "Invalid RESYNC payload: 0x24 is not a size, each must be 1 to 1000.",
     );
   });
 });
@@ -188,7 +188,7 @@ describe("RESIZE", () => {
     const payload = new Uint8Array(8);
     new DataView(payload.buffer).setUint32(0, cols, true);
     new DataView(payload.buffer).setUint32(4, rows, true);
-    const message = `Invalid RESIZE payload: ${cols}x${rows} is no size, each is 1 to 1000.`;
+    const message = `Invalid RESIZE payload: ${cols}x${rows} is not a size, each must be 1 to 1000.`;
     expectRefused(() => decodeSize(payload), message);
     expectRefused(() => encodeSize({ cols, rows }), message);
   });
