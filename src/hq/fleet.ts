@@ -2,6 +2,7 @@
 import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
+import type { Log } from "../log.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
@@ -22,18 +23,13 @@ import { RemoteConnection, type RemoteSessionBackend } from "./remote-connection
 import type { Remote } from "./remote-state.ts";
 import { Search } from "./search.ts";
 
-export type FleetLog = {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-};
-
 export type FleetOptions = {
   readonly registry: Registry;
   readonly connect: (target: UplinkTarget) => RemoteSessionBackend;
   readonly targetOf: (remote: Remote) => UplinkTarget;
   /** The HQ's own sessions, if it has any. */
   readonly local: SessionBackend | undefined;
-  readonly log: FleetLog;
+  readonly log: Pick<Log, "info" | "warn">;
   /** Milliseconds, monotonic; by default the clock of the process. */
   readonly clock?: () => number;
 };

@@ -320,9 +320,5 @@ export const PROVIDER_ANSWER_LIFETIME_MS = 3_600_000;
 /** Changes of sessions that are kept while their source is listed. */
 export const MAX_PENDING_CHANGES = 10_000;
 
-/** Backoff after a list of sessions that could not be read. */
-export const LIST_RETRY_FIRST_MS = 500;
-export const LIST_RETRY_MAX_MS = 10_000;
-
 /** Clients are notified of foreground commands that ran at least this long. */
 export const COMMAND_FINISHED_MIN_MS = 3_000;

@@ -4,6 +4,7 @@ import { Backoff } from "../../lib/async/backoff.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { Tally } from "../../lib/data/tally.ts";
 import { inTrace, newTrace } from "../../lib/trace.ts";
+import type { Log } from "../../log.ts";
 import type { Caller } from "../../protocol/client/caller.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -21,11 +22,6 @@ import type { RegisterRemote } from "../../protocol/schemas/remote.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import { anyHealth } from "../health/remote-health.ts";
 
-export type RegistrationLog = {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-};
-
 /** Connections of HQs that receive the events of all sessions; `closed` counts them since the start. */
 export type Uplinks = { readonly isOpen: boolean; readonly closed: number };
 
@@ -36,7 +32,7 @@ export type RegistrationOptions = {
   readonly backend: Pick<SessionBackend, "watch">;
   /** While one is open, no requests announce sessions. */
   readonly uplinks: () => Uplinks;
-  readonly log: RegistrationLog;
+  readonly log: Pick<Log, "info" | "warn">;
   /** Milliseconds since 1970: the clock that jumps. */
   readonly now: () => number;
   /** 0 to 1, as Math.random. */

@@ -5,22 +5,17 @@ import { Backoff } from "../../lib/async/backoff.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
 import { formatRedisAddress, type RedisAddress } from "../../lib/net/redis-address.ts";
+import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { REGISTRY_RETRY_MAX_MS, REGISTRY_TIMEOUT_MS, RETRY_FIRST_MS } from "../../protocol/limits.ts";
 import { RedisLink, type StreamEntry } from "./redis-link.ts";
 import { REGISTRY_KEYS, REVISION, type RunScript, type Script } from "./redis-scripts.ts";
 
-export type FollowerLog = {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-};
-
 export type RedisFollowerOptions = {
   readonly address: RedisAddress;
   /** Certificate authorities that are trusted besides the public ones, PEM. */
   readonly ca: Uint8Array | undefined;
-  readonly log: FollowerLog;
+  readonly log: Pick<Log, "info" | "warn" | "error">;
   /** 0 to 1, as Math.random. */
   readonly random: () => number;
 };
@@ -44,7 +39,7 @@ const Revision = z.int();
  * Each change increments the revision. While Redis is unreachable, `run` and `change` reject at once; the first call that
  * notices it rejects within REGISTRY_TIMEOUT_MS. After a reconnect, or a change that Redis refused, everything is read anew.
  */
-export class RedisFollower implements AsyncDisposable {
+export class RedisFollower {
   readonly #options: RedisFollowerOptions;
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
@@ -112,18 +107,14 @@ export class RedisFollower implements AsyncDisposable {
   }
 
   /** `before` runs the last scripts. */
-  async stop(before: () => Promise<void>): Promise<void> {
+  async stop(before: () => Promise<unknown>): Promise<void> {
     this.#stop.abort();
     await before();
     this.#link?.[Symbol.dispose]();
     await this.#following;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop(async () => {});
-  }
-
-  /** Runs until the follower is disposed. */
+  /** Runs until `stop`. */
   async #follow(first: RedisLink): Promise<void> {
     const { log, address } = this.#options;
     const registry = formatRedisAddress(address);
@@ -154,7 +145,7 @@ export class RedisFollower implements AsyncDisposable {
     }
   }
 
-  /** Undefined when the follower is disposed. */
+  /** Undefined after `stop`. */
   async #reconnect(): Promise<RedisLink | undefined> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
@@ -174,7 +165,7 @@ export class RedisFollower implements AsyncDisposable {
     const link = await RedisLink.open(address, ca, this.#stop.signal);
     try {
       this.#revision = await this.#copy.read((script, keys, values) => link.run(script, keys, values));
-      // After disposal nobody would close this link.
+      // After `stop` nobody would close this link.
       this.#stop.signal.throwIfAborted();
       this.#link = link;
       this.#progress.emit();

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Emitter } from "../../lib/async/emitter.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { PROBE_LEASE_MS, PROBE_LEASE_PASSED_MS, REPLICA_LIFETIME_MS } from "../../protocol/limits.ts";
-import type { Lease, LeaseState } from "../health/health-check.ts";
+import type { Lease } from "../health/health-check.ts";
 import { pairsOf, RedisFollower, type RedisFollowerOptions } from "./redis-follower.ts";
 import {
   COMMIT,
@@ -39,7 +39,7 @@ const Changes = z.array(z.tuple([z.int(), z.string(), z.string(), z.string()]));
 /** A change of this HQ takes effect when it comes back from Redis, so all HQs see the same changes in the same order. */
 export class RedisTables implements RegistryTables, AsyncDisposable {
   /** Held by the HQ that may remove remotes. */
-  readonly lease: RedisLease;
+  readonly lease: ReturnType<typeof redisLease>;
   readonly run: RunScript;
   readonly #seal: Seal;
   readonly #follower: RedisFollower;
@@ -60,7 +60,7 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
       },
     });
     this.run = this.#follower.run;
-    this.lease = new RedisLease(options.replicaId, this.run);
+    this.lease = redisLease(options.replicaId, this.run);
   }
 
   /** The id that all HQs of this registry show to remotes. Valid after `load`; changes if Redis loses it. */
@@ -133,32 +133,20 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
 const LEASE_KEYS = [REGISTRY_KEYS.lease, REGISTRY_KEYS.replicas];
 const Taken = z.enum(["own", "passed", "other"]);
 
-/** Expires in Redis after PROBE_LEASE_MS, so an HQ that dies or loses Redis does not hold it longer. */
-export class RedisLease implements Lease {
-  readonly #replicaId: string;
-  readonly #run: RunScript;
-
-  constructor(replicaId: string, run: RunScript) {
-    this.#replicaId = replicaId;
-    this.#run = run;
-  }
-
-  async take(): Promise<LeaseState> {
-    const taken = await this.#ask(TAKE, `${PROBE_LEASE_MS}`, `${REPLICA_LIFETIME_MS / 1000}`);
-    return Taken.parse(taken ?? "other");
-  }
-
-  async pass(): Promise<boolean> {
-    return (await this.#ask(PASS, `${PROBE_LEASE_PASSED_MS}`)) === 1;
-  }
-
-  /** Releases the lease when this HQ stops. Never rejects. */
-  async leave(): Promise<void> {
-    await this.#ask(LEAVE);
-  }
-
+/**
+ * Expires in Redis after PROBE_LEASE_MS, so an HQ that dies or loses Redis does not hold it longer. `leave` releases it when
+ * this HQ stops, and never rejects.
+ */
+function redisLease(replicaId: string, run: RunScript): Lease & { leave(): Promise<unknown> } {
   /** Undefined if Redis cannot be reached. */
-  #ask(script: Script, ...values: readonly string[]): Promise<unknown> {
-    return this.#run(script, LEASE_KEYS, [this.#replicaId, ...values]).catch(() => undefined);
-  }
+  const ask = (script: Script, ...values: readonly string[]): Promise<unknown> =>
+    run(script, LEASE_KEYS, [replicaId, ...values]).catch(() => undefined);
+  return {
+    take: async () => {
+      const taken = await ask(TAKE, `${PROBE_LEASE_MS}`, `${REPLICA_LIFETIME_MS / 1000}`);
+      return Taken.parse(taken ?? "other");
+    },
+    pass: async () => (await ask(PASS, `${PROBE_LEASE_PASSED_MS}`)) === 1,
+    leave: () => ask(LEAVE),
+  };
 }

@@ -2,7 +2,7 @@ import { Backoff } from "../../lib/async/backoff.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
 import { ServiceError } from "../errors.ts";
 import { isSessionChange, type ServerEvent } from "../frame/event.ts";
-import { LIST_RETRY_FIRST_MS, LIST_RETRY_MAX_MS } from "../limits.ts";
+import { RETRY_FIRST_MS, RETRY_MAX_MS } from "../limits.ts";
 import type { SessionRecord } from "../schemas/session.ts";
 import type { SessionChange, SessionSnapshot, SourcePosition } from "./session-change.ts";
 import { type DirectoryInput, type DirectoryNotification, SessionDirectory } from "./session-directory.ts";
@@ -20,9 +20,7 @@ export type DirectoryWatchOptions = {
 export class DirectoryWatch implements Disposable {
   readonly #directory = new SessionDirectory();
   readonly #options: DirectoryWatchOptions;
-  readonly #backoff = new Backoff({
-    ...{ firstMs: LIST_RETRY_FIRST_MS, maxMs: LIST_RETRY_MAX_MS, random: Math.random },
-  });
+  readonly #backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random: Math.random });
   /** The directory is current (`undefined`), or the reason why it cannot be for now. */
   readonly #outcomes = new Emitter<ServiceError | undefined>();
   #listing = new AbortController();
