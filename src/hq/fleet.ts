@@ -222,19 +222,12 @@ export class Fleet implements SessionBackend {
 
   #remote(name: string): RemoteConnection<RemoteSessionBackend> | undefined {
     const remote = this.#remotes.get(name);
-    return remote !== undefined && this.#isListed(remote) ? remote : undefined;
+    return remote?.isListed === true ? remote : undefined;
   }
 
   #listedRemotes(): readonly RemoteConnection[] {
-    const remotes = [...this.#remotes.values()].filter((remote) => this.#isListed(remote));
+    const remotes = [...this.#remotes.values()].filter(({ isListed }) => isListed);
     return this.#local === undefined ? remotes : [this.#local, ...remotes];
-  }
-
-  /** Sessions of an unlisted remote are kept for their viewers only. */
-  #isListed(remote: RemoteConnection): boolean {
-    if (remote === this.#local) return true;
-    const known = this.#remotes.get(remote.label.name);
-    return known === remote && known.sessions.hasTarget;
   }
 
   #registryChanged({ kind, remote }: RegistryChange): void {
@@ -249,6 +242,7 @@ export class Fleet implements SessionBackend {
     const remote = known ?? this.#follow(new RemoteConnection(registered, connect(target)));
     this.#remotes.set(registered.name, remote);
     remote.sessions.retarget(target);
+    remote.isListed = true;
     const isRelabelled = remote.relabel(registered);
     if (isNew || isRelabelled) this.#announceSessions(remote);
     if (isNew) void this.#introduce(remote, registered);
@@ -266,7 +260,7 @@ export class Fleet implements SessionBackend {
       HEALTH_CHECK_TIMEOUT_MS,
       `the sessions of ${registered.name}`,
     ).catch(() => undefined);
-    if (this.#isListed(remote)) this.#tell("remote-joined", registered);
+    if (remote.isListed) this.#tell("remote-joined", registered);
   }
 
   #follow<Backend extends SessionBackend>(remote: RemoteConnection<Backend>): RemoteConnection<Backend> {
@@ -286,7 +280,7 @@ export class Fleet implements SessionBackend {
     }
     // If another remote had the id first, the id means that remote's session, and this event is not reported.
     const isOwner = sessionId === undefined || (this.#owners.of(sessionId) ?? remote) === remote;
-    if (isOwner && this.#isListed(remote)) this.#events.emit(event);
+    if (isOwner && remote.isListed) this.#events.emit(event);
     if (type === "session-removed" && !remote.records.has(sessionId ?? ""))
       this.#release(sessionId ?? "", remote);
   }
@@ -294,7 +288,7 @@ export class Fleet implements SessionBackend {
   /** The id is free now, or belongs to the next remote that has it. */
   #release(sessionId: string, remote: RemoteConnection): void {
     const next = this.#owners.release(sessionId, remote);
-    const record = next !== undefined && this.#isListed(next) ? next.records.get(sessionId) : undefined;
+    const record = next?.isListed === true ? next.records.get(sessionId) : undefined;
     this.#listed = undefined;
     if (record !== undefined) this.#events.emit(sessionEvent("session-changed", record));
   }
@@ -306,6 +300,7 @@ export class Fleet implements SessionBackend {
       if (this.#owners.of(sessionId) === remote) this.#departed.set(sessionId, name);
     }
     // A remote that is alive sees its connection close and registers again.
+    remote.isListed = false;
     remote.sessions.retarget(undefined);
     this.#listed = undefined;
     this.#tell("remote-left", { id, name, url });
@@ -321,7 +316,7 @@ export class Fleet implements SessionBackend {
   /** The sessions of an unlisted remote are kept while they have viewers, whose input is refused as `remote_unreachable`. */
   #forgetUnwatched(): void {
     for (const [name, remote] of this.#remotes) {
-      if (this.#isListed(remote) || remote.viewers.size > 0) continue;
+      if (remote.isListed || remote.viewers.size > 0) continue;
       this.#remotes.delete(name);
       for (const sessionId of remote.records.keys()) this.#release(sessionId, remote);
       void remote[Symbol.asyncDispose]();

@@ -13,7 +13,7 @@ import type { Remote } from "./remote-state.ts";
 
 /** The sessions of another server, whose address and token may change. */
 export type RemoteSessionBackend = SessionBackend &
-  Pick<RemoteSessions, "isConnected" | "send" | "hasTarget" | "retarget" | "isWatchable" | "caughtUp">;
+  Pick<RemoteSessions, "isConnected" | "send" | "retarget" | "isWatchable" | "caughtUp">;
 
 /** How a remote is reached: over http(s), with the bearer token that it registered. `ca` is trusted besides Node's roots. */
 export function remoteTarget(
@@ -30,6 +30,8 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
   readonly sessions: Backend;
   /** Subscriptions to its sessions. */
   readonly viewers = new Set<Subscription>();
+  /** Registered. Sessions of an unlisted remote are kept for their viewers only. */
+  isListed = true;
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
   /** By public id. */

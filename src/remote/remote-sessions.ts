@@ -110,10 +110,6 @@ export class RemoteSessions implements SessionBackend {
     return this.#socket.state.kind === "open";
   }
 
-  get hasTarget(): boolean {
-    return this.#peer !== undefined;
-  }
-
   /**
    * Changes the target; subscriptions resume over a new uplink. With an unchanged target a lost uplink is reopened at once,
    * and an open one is checked. `undefined` closes the uplink: requests throw `host_unreachable` until the next target.

@@ -131,9 +131,11 @@ export class RedisRecords implements SharedRecordStore {
 
   /** Replaces any entry of the record; an ended record stays ended. */
   async #store(id: string, kept: Kept): Promise<void> {
-    do {
-      if (kept.kind !== undefined && this.#copy.hasEnded(id)) return;
-    } while (!(await this.#commit(this.#change(id, this.#stored.get(id)?.text, kept))));
+    let before = this.#stored.get(id)?.text;
+    while (kept.kind === undefined || !this.#copy.hasEnded(id)) {
+      if (await this.#commit(this.#change(id, before, kept))) return;
+      before = await this.#options.tables.get("records", id);
+    }
   }
 
   /** Removes expired entries from Redis. */

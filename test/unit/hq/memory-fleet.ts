@@ -61,10 +61,8 @@ export class MemoryRemote implements RemoteSessionBackend {
     throw new ServiceError("host_unreachable", "no requests in memory");
   }
 
-  hasTarget = true;
   retarget(target: UplinkTarget | undefined): void {
     this.targets.push(target);
-    this.hasTarget = target !== undefined;
   }
 
   async caughtUp(): Promise<void> {
