@@ -52,7 +52,8 @@ export class TerminalClient implements Disposable {
   readonly #events: SessionEvent[] = [];
   #isAttached = false;
   #resyncs = 0;
-  #reconnects = 0;
+  /** Connections since the start. */
+  #links = 0;
   #exit: ExitEvent | undefined;
   #problem: Error | undefined;
 
@@ -121,7 +122,7 @@ export class TerminalClient implements Disposable {
 
   /** How often the connection was lost and came back. */
   get reconnects(): number {
-    return this.#reconnects;
+    return Math.max(0, this.#links - 1);
   }
 
   /** Of the session: the last 1,000. */
@@ -204,8 +205,8 @@ export class TerminalClient implements Disposable {
   }
 
   #follow(from: number | "live"): void {
-    this.#socket.onReconnected(() => this.#change(() => void this.#reconnects++));
     this.#socket.onState((state) => {
+      if (state.kind === "open") this.#change(() => void this.#links++);
       if (state.kind === "closed" && state.error !== undefined) this.#fail(state.error);
     });
     this.#socket.attach(

@@ -50,13 +50,13 @@ export class SessionSocket implements Disposable {
    * Types bytes into a session. Resolves when the server has handled them. Rejects with the server's error, or with
    * `host_unreachable`: at once without a link, later when the link is lost and it is unknown whether the input arrived.
    */
-  readonly write: CommandSender["write"];
+  readonly write: CommandSender["write"] = (...args) => this.#commands.write(...args);
   /** Settles like `write`. */
-  readonly resize: CommandSender["resize"];
+  readonly resize: CommandSender["resize"] = (...args) => this.#commands.resize(...args);
   /** Settles like `write`. */
-  readonly kill: CommandSender["kill"];
+  readonly kill: CommandSender["kill"] = (...args) => this.#commands.kill(...args);
   /** Resolves when everything that the server has sent so far has arrived; rejects like `write`. */
-  readonly caughtUp: CommandSender["caughtUp"];
+  readonly caughtUp: CommandSender["caughtUp"] = (...args) => this.#commands.caughtUp(...args);
   readonly #options: SessionSocketOptions;
   readonly #connection: Connection;
   readonly #commands: CommandSender;
@@ -66,8 +66,6 @@ export class SessionSocket implements Disposable {
   readonly #leaving = new Set<string>();
   #resubscribing: ReturnType<typeof setTimeout> | undefined;
   readonly #serverEvents = new Emitter<ServerEvent>();
-  readonly #reconnects = new Emitter<void>();
-  #hadLink = false;
 
   constructor(options: SessionSocketOptions) {
     this.#options = options;
@@ -78,10 +76,6 @@ export class SessionSocket implements Disposable {
       lost: (error) => this.#lost(error),
     });
     this.#commands = new CommandSender(this.#connection);
-    this.write = this.#commands.write.bind(this.#commands);
-    this.resize = this.#commands.resize.bind(this.#commands);
-    this.kill = this.#commands.kill.bind(this.#commands);
-    this.caughtUp = this.#commands.caughtUp.bind(this.#commands);
   }
 
   get state(): ConnectionState {
@@ -91,11 +85,6 @@ export class SessionSocket implements Disposable {
   /** Called with every new state. */
   onState(listener: (state: ConnectionState) => void): Disposable {
     return this.#connection.onState(listener);
-  }
-
-  /** Called when a link other than the first is open and all subscriptions were sent on it. */
-  onReconnected(listener: () => void): Disposable {
-    return this.#reconnects.on(listener);
   }
 
   /** Checks the link at once, after sleep or a change of network. */
@@ -161,8 +150,6 @@ export class SessionSocket implements Disposable {
     this.#send(FrameType.HELLO, encodeJson({ client, version }));
     if (this.#serverEvents.size > 0) this.#subscribeGlobal();
     this.#subscribeAll();
-    if (this.#hadLink) this.#reconnects.emit();
-    this.#hadLink = true;
   }
 
   #lost(error: ServiceError): void {
