@@ -24,22 +24,20 @@ type Stored = { readonly version: string | undefined };
 /** `isStored`: the store has this registration. Otherwise it is in memory only, and repeated when the store is read. */
 type Registered = Stored & { readonly remote: Remote; readonly isStored: boolean };
 
+export type RegisteredState = Registered &
+  ({ readonly status: "up" | "suspect" } | { readonly status: "lost"; readonly since: string | undefined });
+
 /**
  * - `up`: registered.
- * - `suspect`: registered, but it did not answer the last health check, or the store has lost it. Any sign of life makes it
- *   `up` again. `since`: the store says that it was removed then because it did not answer.
+ * - `suspect`: registered, but it did not answer the last health check. Any sign of life makes it `up` again.
+ * - `lost`: registered, but not in the store any more, so it is checked. `since`: the store says that it was removed then
+ *   because it did not answer.
  * - `down`: removed because it did not answer. Its sessions may come back. This HQ checks it if it has suspected it itself
  *   and therefore knows `remote`.
  * - `left`: not registered.
  */
 export type RemoteState =
-  | (Registered & { readonly status: "up" })
-  | (Registered & { readonly status: "suspect"; readonly reason: "no-answer" })
-  | (Registered & {
-      readonly status: "suspect";
-      readonly reason: "not-stored";
-      readonly since: string | undefined;
-    })
+  | RegisteredState
   | (Stored & {
       readonly status: "down";
       readonly since: string;
@@ -103,11 +101,9 @@ export function transition(state: RemoteState, event: RemoteEvent): Outcome {
   }
 }
 
-/** `up` and `suspect`: the remote is listed, and its sessions are. */
-export function isRegistered(
-  state: RemoteState | undefined,
-): state is Extract<RemoteState, { status: "up" | "suspect" }> {
-  return state?.status === "up" || state?.status === "suspect";
+/** Whether the remote is listed, and its sessions are. */
+export function isRegistered(state: RemoteState | undefined): state is RegisteredState {
+  return state !== undefined && state.status !== "down" && state.status !== "left";
 }
 
 /** Whether the remote is reached as before; only its times may differ. */
@@ -137,9 +133,9 @@ function registered(state: RemoteState, next: Registered): Outcome {
   return outcome(up, { type: "left", remote: state.remote }, { type: "joined", remote });
 }
 
-function removed(state: Extract<RemoteState, Registered>, since: string | undefined): Outcome {
+function removed(state: RegisteredState, since: string | undefined): Outcome {
   const { remote, status, version } = state;
-  const known = status === "suspect" ? remote : undefined;
+  const known = status === "up" ? undefined : remote;
   const next: RemoteState = since === undefined ? { status: "left", version } : down(since, version, known);
   return outcome(next, { type: "left", remote });
 }
@@ -173,7 +169,7 @@ function read(state: RemoteState, event: Extract<RemoteEvent, { type: "stored" |
     return isUnchanged(remote, kept) ? outcome(up) : stored(state, event);
   }
   const since = entry?.downSince;
-  const lost = { status: "suspect", reason: "not-stored", remote, version, isStored: false, since } as const;
+  const lost = { status: "lost", remote, version, isStored: false, since } as const;
   return outcome(lost, { type: "check", remote, timeoutMs: HEALTH_CHECK_TIMEOUT_MS });
 }
 
@@ -184,8 +180,7 @@ function answered(state: RemoteState, id: string, at: string): Outcome {
   if (state.status === "down") return outcome({ ...state, isBeingChecked: false }, restore);
   const { version, isStored } = state;
   const up = { status: "up", remote, version, isStored } as const;
-  const isLost = state.status === "suspect" && state.reason === "not-stored";
-  return isLost ? outcome(up, restore) : outcome(up);
+  return state.status === "lost" ? outcome(up, restore) : outcome(up);
 }
 
 /** A remote that was heard of since the check began is not suspect. */
@@ -194,13 +189,13 @@ function unanswered(state: RemoteState, asked: Remote): Outcome {
   if (!isRegistered(state) || state.remote.id !== asked.id) return outcome(state);
   const { remote, version, isStored } = state;
   if (remote.lastHeartbeat !== asked.lastHeartbeat) return outcome(state);
-  if (state.status === "suspect" && state.reason === "not-stored") return removed(state, state.since);
-  return outcome({ status: "suspect", reason: "no-answer", remote, version, isStored });
+  if (state.status === "lost") return removed(state, state.since);
+  return outcome({ status: "suspect", remote, version, isStored });
 }
 
 function expired(state: RemoteState, since: string): Outcome {
-  const isDue = state.status === "suspect" && state.reason === "no-answer";
-  return isDue ? outcome(state, { type: "remove", remote: state.remote, since }) : outcome(state);
+  if (state.status !== "suspect") return outcome(state);
+  return outcome(state, { type: "remove", remote: state.remote, since });
 }
 
 function tick(state: RemoteState, at: string): Outcome {

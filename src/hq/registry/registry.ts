@@ -12,6 +12,7 @@ import {
   isRegistered,
   isUnchanged,
   LEFT,
+  type RegisteredState,
   RegistryEntry,
   type Remote,
   type RemoteAction,
@@ -75,10 +76,7 @@ export class Registry implements Disposable {
 
   /** Remotes that did not answer the last health check. */
   get suspects(): readonly Remote[] {
-    const states = this.#registered();
-    return states.flatMap((state) =>
-      state.status === "suspect" && state.reason === "no-answer" ? [state.remote] : [],
-    );
+    return this.#registered().flatMap(({ status, remote }) => (status === "suspect" ? [remote] : []));
   }
 
   /** Remotes that are down, and for how long; the latest last. */
@@ -175,7 +173,7 @@ export class Registry implements Disposable {
     return this.#options.now().toISOString();
   }
 
-  #registered(): readonly Extract<RemoteState, { status: "up" | "suspect" }>[] {
+  #registered(): readonly RegisteredState[] {
     return [...this.#states.values()].filter(isRegistered);
   }
 

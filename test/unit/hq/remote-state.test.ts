@@ -184,7 +184,7 @@ test("after any sequence of events listeners know the remote that is registered,
         const types = actions.map(({ type }) => type);
         // Only a suspect is removed from the store, and only a remote that lacks proof of life is checked.
         if (types.includes("remove")) expect([event.type, before.status]).toEqual(["expired", "suspect"]);
-        if (types.includes("check")) expect(["suspect", "down"]).toContain(next.status);
+        if (types.includes("check")) expect(["lost", "down"]).toContain(next.status);
         if (types.includes("restore")) expect(["answered", "read"]).toContain(event.type);
         // A remote that was up goes down only when it was removed, here or from the store.
         if (before.status === "up" && next.status === "down")
