@@ -88,7 +88,6 @@ export class Fleet implements SessionBackend {
     if (this.#remote(name)?.sessions.isWatchable === false) await this.refresh(name);
   }
 
-  /** Sends requests to a remote. Throws `remote_not_found`. */
   senderOf(name: string): Send {
     return this.#named(name).sessions.send;
   }
@@ -98,7 +97,6 @@ export class Fleet implements SessionBackend {
     return [...this.#remotes.values()].filter(({ sessions }) => sessions.isConnected).length;
   }
 
-  /** Number of known sessions whose program runs. */
   get running(): number {
     return this.all().filter(({ status }) => status === "running").length;
   }
@@ -213,7 +211,6 @@ export class Fleet implements SessionBackend {
     throw new ServiceError("remote_not_found", `no remote with the id ${remoteId}: ${hint}`);
   }
 
-  /** Throws `remote_not_found`. */
   #named(name: string): RemoteConnection<RemoteSessionBackend> {
     const remote = this.#remote(name);
     if (remote !== undefined) return remote;
@@ -307,7 +304,6 @@ export class Fleet implements SessionBackend {
     this.#forgetUnwatched();
   }
 
-  /** The remote that left with that session and has not returned. */
   #departedRemote(sessionId: string): string | undefined {
     const name = this.#departed.get(sessionId);
     return name === undefined || this.#remote(name) !== undefined ? undefined : name;

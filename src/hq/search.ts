@@ -51,7 +51,6 @@ export class Search {
     return owner;
   }
 
-  /** No registered remote has the session. */
   #missing(sessionId: string): ServiceError {
     const departed = this.#options.departedRemote(sessionId);
     const down = this.#options.down();

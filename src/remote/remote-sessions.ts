@@ -97,7 +97,6 @@ export class RemoteSessions implements SessionBackend {
     );
   }
 
-  /** Sends any request to the other process. */
   readonly send: Send = async (request) => await this.#reachable.sender.send(request);
 
   /** Resolves when the uplink is open; rejects with the reason otherwise. */
@@ -105,7 +104,6 @@ export class RemoteSessions implements SessionBackend {
     return this.#socket.opened(timeoutMs);
   }
 
-  /** Whether the uplink is open. */
   get isConnected(): boolean {
     return this.#socket.state.kind === "open";
   }

@@ -31,7 +31,6 @@ export type JoiningOptions = {
   readonly tables: Tables;
   readonly seal: Seal;
   readonly configured: ConfiguredJoinToken | undefined;
-  /** The `instanceId` that the HQ shows. */
   readonly hqId: () => string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -156,7 +155,6 @@ export class Joining {
       throw refused("the signature does not match the key, or is for another HQ");
   }
 
-  /** Finds the token that admits an unknown key. */
   async #admission({ name, joinToken }: JoinRemote, isTaken: boolean): Promise<Admission> {
     if (joinToken === undefined) {
       throw refused(

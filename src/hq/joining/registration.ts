@@ -121,7 +121,6 @@ export class Registration implements AsyncDisposable {
     }
   }
 
-  /** Returns the identity of the HQ, if it tells one. */
   async #register(): Promise<HqIdentity | undefined> {
     const { hq, request, log } = this.#options;
     const { signal } = this.#stop;

@@ -20,17 +20,14 @@ export type RedisFollowerOptions = {
   readonly random: () => number;
 };
 
-/** The copy that this process has of the data in Redis. */
 export type Copy = {
   /** Reads everything over a new connection. Returns its revision. */
   read(run: RunScript): Promise<number>;
-  /** Applies the next change. */
   apply(fields: Readonly<Record<string, string>>): void;
   /** Everything was read over a new connection, which can be used from now on. */
   ready(): void;
 };
 
-/** The data of Redis was lost or replaced. */
 const FORGOTTEN = "its data was lost or replaced";
 const Changed = z.tuple([z.int()], z.unknown());
 const Revision = z.int();
@@ -57,7 +54,6 @@ export class RedisFollower {
     });
   }
 
-  /** Whether Redis can be reached now. */
   get isConnected(): boolean {
     return this.#link !== undefined;
   }
@@ -114,7 +110,6 @@ export class RedisFollower {
     await this.#following;
   }
 
-  /** Runs until `stop`. */
   async #follow(first: RedisLink): Promise<void> {
     const { log, address } = this.#options;
     const registry = formatRedisAddress(address);

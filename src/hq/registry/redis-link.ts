@@ -38,7 +38,6 @@ export class RedisLink implements Disposable {
     return link;
   }
 
-  /** Returns the result of the script. */
   run({ name, text }: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const answer = this.#commands.eval(text, keys.length, ...keys, ...values);
     return this.#within(answer, REGISTRY_TIMEOUT_MS, `the script ${name}`);
@@ -51,7 +50,6 @@ export class RedisLink implements Disposable {
     return streams?.[0]?.[1] ?? [];
   }
 
-  /** Whether the link is closed for good. */
   get isClosed(): boolean {
     return this.#isClosed;
   }

@@ -40,7 +40,6 @@ export class RedisRecords implements SharedRecordStore {
   readonly tickets: TicketStore;
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
-  /** The entries in Redis by id. */
   readonly #stored = new Map<string, { readonly text: string; readonly hasEnded: boolean }>();
   #sweptAt = Number.NEGATIVE_INFINITY;
 
@@ -138,7 +137,6 @@ export class RedisRecords implements SharedRecordStore {
     }
   }
 
-  /** Removes expired entries from Redis. */
   #sweep(): void {
     const now = this.#options.now();
     if (now - this.#sweptAt < SWEEP_INTERVAL_MS) return;

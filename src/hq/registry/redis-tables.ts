@@ -138,7 +138,6 @@ const Taken = z.enum(["own", "passed", "other"]);
  * this HQ stops, and never rejects.
  */
 function redisLease(replicaId: string, run: RunScript): Lease & { leave(): Promise<unknown> } {
-  /** Undefined if Redis cannot be reached. */
   const ask = (script: Script, ...values: readonly string[]): Promise<unknown> =>
     run(script, LEASE_KEYS, [replicaId, ...values]).catch(() => undefined);
   return {

@@ -77,7 +77,6 @@ type AnyInput = {
   readonly body?: unknown;
 };
 
-/** The request of an endpoint with that input. */
 export function requestOf(endpoint: Endpoint, input: AnyInput): Omit<ClientRequest, "signal"> {
   const hasBody = input.body !== undefined;
   return {

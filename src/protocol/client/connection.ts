@@ -126,17 +126,14 @@ export class Connection implements Disposable {
     return phase.kind === "waiting" ? { ...phase, ...planned } : { kind: "connecting", ...planned };
   }
 
-  /** Called with every new state. */
   onState(listener: (state: ConnectionState) => void): Disposable {
     return this.#states.on(listener);
   }
 
-  /** The open link, if any. */
   get link(): Link | undefined {
     return this.#phase.kind === "open" ? this.#phase.link : undefined;
   }
 
-  /** Number of the next PING on this link. */
   get nextPing(): number {
     return this.#pings;
   }

@@ -36,7 +36,6 @@ export type SessionSocketOptions = ConnectionOptions & {
   /** The client's name in the server's log: "page", "attach", "uplink". */
   readonly clientName: string;
   readonly version: string;
-  /** Milliseconds. */
   readonly resubscribeMs?: number;
 };
 
@@ -60,7 +59,6 @@ export class SessionSocket implements Disposable {
   readonly #options: SessionSocketOptions;
   readonly #connection: Connection;
   readonly #commands: CommandSender;
-  /** By session id. */
   readonly #attachments = new Map<string, AttachedSession>();
   /** Sessions with an UNSUBSCRIBE that is not confirmed yet: output of the former subscription may still arrive. */
   readonly #leaving = new Set<string>();
@@ -82,7 +80,6 @@ export class SessionSocket implements Disposable {
     return this.#connection.state;
   }
 
-  /** Called with every new state. */
   onState(listener: (state: ConnectionState) => void): Disposable {
     return this.#connection.onState(listener);
   }

@@ -10,9 +10,7 @@ import { type DirectoryInput, type DirectoryNotification, SessionDirectory } fro
 export type DirectoryNews = Exclude<DirectoryNotification, { readonly kind: "list-wanted" }>;
 
 export type DirectoryWatchOptions = {
-  /** `signal` aborts the request. */
   readonly list: (signal: AbortSignal) => Promise<SessionSnapshot>;
-  /** Called with each change after the directory has applied it. */
   readonly onNews: (news: DirectoryNews) => void;
 };
 
@@ -39,7 +37,6 @@ export class DirectoryWatch implements Disposable {
     return this.#directory.position !== undefined;
   }
 
-  /** The current session with that public id. */
   byId(id: string): SessionRecord | undefined {
     return this.#directory.byId(id);
   }

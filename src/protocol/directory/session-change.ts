@@ -36,7 +36,6 @@ export type SessionSnapshot = {
   readonly records: readonly SessionRecord[];
 };
 
-/** The answer to a request for the list. */
 export function snapshotOf(answer: {
   readonly value: readonly SessionRecord[];
   readonly headers: ReadonlyMap<string, string>;

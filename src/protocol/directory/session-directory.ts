@@ -35,12 +35,10 @@ type Phase =
 /** Changed only by `apply`, whose result depends on the inputs alone. Updated in place: copies would be garbage. */
 export class SessionDirectory {
   readonly #records = new Map<string, SessionRecord>();
-  /** Keys of the sessions by public id. */
-  readonly #keys = new Map<string, string>();
+  readonly #keysById = new Map<string, string>();
   #phase: Phase = { kind: "down" };
   #position: SourcePosition | undefined;
   #wasListed = false;
-  /** Number of the latest request for the list. */
   #request = 0;
 
   /** By key. */
@@ -60,7 +58,7 @@ export class SessionDirectory {
 
   /** The current session with that public id. */
   byId(id: string): SessionRecord | undefined {
-    const key = this.#keys.get(id);
+    const key = this.#keysById.get(id);
     return key === undefined ? undefined : this.#records.get(key);
   }
 
@@ -165,7 +163,7 @@ export class SessionDirectory {
     const known = this.#records.get(key);
     if (known !== undefined && isSame(known, record)) return [];
     this.#records.set(key, record);
-    this.#keys.set(record.id, key);
+    this.#keysById.set(record.id, key);
     const hasEnded = known !== undefined && known.status !== "exited" && record.status === "exited";
     return [{ kind: hasEnded ? "session-exit" : known === undefined ? news : "session-changed", record }];
   }
@@ -174,7 +172,7 @@ export class SessionDirectory {
     const record = this.#records.get(key);
     if (record === undefined) return [];
     this.#records.delete(key);
-    if (this.#keys.get(record.id) === key) this.#keys.delete(record.id);
+    if (this.#keysById.get(record.id) === key) this.#keysById.delete(record.id);
     return [{ kind: "session-removed", record }];
   }
 }

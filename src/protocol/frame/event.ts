@@ -62,7 +62,6 @@ const OfServer = z.object({
   key: z.string().exactOptional(),
   /** The whole session after its start, change or end. */
   record: SessionRecord.exactOptional(),
-  /** The owner of the session. */
   owner: z.string().exactOptional(),
   exitCode: z.int().exactOptional(),
   remoteId: z.string().exactOptional(),
@@ -98,7 +97,6 @@ export function decodeEvent(payload: Uint8Array): DecodedEvent | undefined {
   return ofServer.success ? { scope: "server", event: ofServer.data } : undefined;
 }
 
-/** The event for a change of a session. */
 export function sessionEvent(type: ServerEvent["type"], record: SessionRecord): ServerEvent {
   const { id, name, owner, exitCode } = record;
   return {
@@ -109,7 +107,6 @@ export function sessionEvent(type: ServerEvent["type"], record: SessionRecord): 
   };
 }
 
-/** The types of events that change the list of sessions. */
 const CHANGES: ReadonlySet<ServerEvent["type"]> = new Set([
   "session-start",
   "session-changed",

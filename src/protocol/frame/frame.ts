@@ -137,14 +137,12 @@ export function decodeFrame(message: Uint8Array): Frame {
   };
 }
 
-/** A copy of a whole frame with the magic in the given order. */
 export function withMagic(frame: Uint8Array, magic: Magic): Uint8Array<ArrayBuffer> {
   const copy = new Uint8Array(frame);
   writeMagic(copy, magic);
   return copy;
 }
 
-/** Sets the first two bytes of a frame. */
 export function writeMagic(frame: Uint8Array, magic: Magic): void {
   frame[0] = magic === "VT" ? V : T;
   frame[1] = magic === "VT" ? T : V;
@@ -212,7 +210,6 @@ export function readOffset(type: string, payload: Uint8Array, at: number): numbe
   return offset;
 }
 
-/** Throws PayloadError for a shorter payload. */
 export function needBytes(type: string, payload: Uint8Array, bytes: number): void {
   if (payload.length >= bytes) return;
   throw new PayloadError(`Invalid ${type} payload: ${payload.length} bytes, at least ${bytes} are needed.`);

@@ -165,7 +165,6 @@ export function decodeHello(payload: Uint8Array): Hello {
   return parse("HELLO", Hello, payload);
 }
 
-/** The kind of request that an ERROR frame answers. */
 export type FailedRequest = "subscribe" | "command";
 
 const ErrorPayload = z.looseObject({

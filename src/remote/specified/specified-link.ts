@@ -31,11 +31,9 @@ const LIST_INTERVAL_MS = 2_000;
 type Count = {
   next: number;
   isOn: boolean;
-  /** The exit was delivered. */
   isOver: boolean;
   /** `next` when the session was last listed as ended. */
   quietAt?: number;
-  /** The last delivered size. */
   size?: TerminalSize;
 };
 
@@ -91,7 +89,6 @@ export class SpecifiedLink implements Link {
     return this.#link.bufferedBytes;
   }
 
-  /** Ends the lists. */
   stop(): void {
     this.#closed.abort();
   }
@@ -115,7 +112,6 @@ export class SpecifiedLink implements Link {
     this.#link.send(message);
   }
 
-  /** Delivers a changed size. */
   resized(sessionId: string, { cols, rows }: TerminalSize): void {
     const count = this.#counts.get(sessionId);
     const isKnown = count?.size?.cols === cols && count.size.rows === rows;

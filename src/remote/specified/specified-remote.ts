@@ -50,7 +50,6 @@ export class SpecifiedRemote {
     return record;
   }
 
-  /** The session was removed. */
   forget(id: string): void {
     this.#sizes.delete(id);
   }
