@@ -203,8 +203,8 @@ async function passwordCheckOf(
 
 function keyLoginOf({ serverHome, log, accounts }: GateOptions, users: Users): KeyLogin {
   const wallClock = (): number => Date.now();
-  const keys = userKeys({ accounts, users, ownHome: serverHome, now: wallClock, log });
-  return new KeyLogin({ keys, users, now: () => performance.now(), wallClock, pause: setTimeout });
+  const isKeyOf = userKeys({ accounts, users, ownHome: serverHome, now: wallClock, log });
+  return new KeyLogin({ isKeyOf, users, now: () => performance.now(), wallClock, pause: setTimeout });
 }
 
 function waysWithoutLogin(options: GateOptions, users: Users): readonly Way[] {

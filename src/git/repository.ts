@@ -80,7 +80,7 @@ async function asked(git: Git, args: readonly string[]): Promise<GitRun | undefi
   try {
     return await git.try("rev-parse", ...args);
   } catch (error) {
-    if (isNoRepository(error)) return undefined;
+    if (error instanceof ServiceError && error.code === "not_a_repository") return undefined;
     throw error;
   }
 }
@@ -92,8 +92,4 @@ async function mainOf(git: Git, commonDir: string): Promise<string> {
   if (!tree) return beside;
   const { code, stdout } = await git.at(commonDir).try("--git-dir=.", "rev-parse", "--show-toplevel");
   return code === 0 ? stdout.replace(/\n$/, "") : beside;
-}
-
-export function isNoRepository(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === "not_a_repository";
 }

@@ -308,7 +308,7 @@ export const PROXY_LOGIN_TIMEOUT_MS = 600_000;
 export const MAX_PROXY_LOGINS = 10_000;
 export const MAX_PROXY_LOGINS_OF_USER = 32;
 /** Unfinished logins of one browser; each adds up to a kilobyte to every request. */
-export const MAX_BEGUN_LOGINS = 4;
+export const MAX_PENDING_PROXY_LOGINS = 4;
 export const PROVIDER_TIMEOUT_MS = 10_000;
 /** Tolerated difference between the provider's clock and ours. */
 export const PROVIDER_CLOCK_TOLERANCE_S = 30;

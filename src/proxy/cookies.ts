@@ -1,7 +1,7 @@
 // Cookies of the proxy. With this prefix browsers accept them only from this host over TLS (RFC 6265bis, 4.1.3.2).
 export const LOGIN_COOKIE = "__Host-ttyhq-login";
-/** Followed by the id of a login that was started. */
-export const BEGUN_COOKIE = "__Host-ttyhq-begun-";
+/** Followed by the start of the `state` of a pending login. */
+export const PENDING_COOKIE = "__Host-ttyhq-begun-";
 
 const OURS = "__Host-ttyhq-";
 

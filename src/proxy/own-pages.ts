@@ -3,11 +3,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/net/origin.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { MAX_BEGUN_LOGINS, PROXY_LOGIN_LIFETIME_MS, PROXY_LOGIN_TIMEOUT_MS } from "../protocol/limits.ts";
-import { BEGUN_COOKIE, cookie, cookiesOf, LOGIN_COOKIE } from "./cookies.ts";
+import {
+  MAX_PENDING_PROXY_LOGINS,
+  PROXY_LOGIN_LIFETIME_MS,
+  PROXY_LOGIN_TIMEOUT_MS,
+} from "../protocol/limits.ts";
+import { cookie, cookiesOf, LOGIN_COOKIE, PENDING_COOKIE } from "./cookies.ts";
 import type { Client } from "./forwarder.ts";
 import { redirect, sendPage } from "./plain-page.ts";
-import { BegunLogins, begunId } from "./provider/begun-login.ts";
+import { PendingLogins } from "./provider/pending-login.ts";
 import type { Provider } from "./provider/provider.ts";
 import type { ProviderLogins } from "./provider/provider-logins.ts";
 
@@ -31,7 +35,7 @@ type LoginEntry = {
 
 export class OwnPages {
   readonly #parts: OwnPagesParts;
-  readonly #begun = new BegunLogins(() => Date.now());
+  readonly #pending = new PendingLogins(() => Date.now());
 
   constructor(parts: OwnPagesParts) {
     this.#parts = parts;
@@ -65,10 +69,10 @@ export class OwnPages {
       const action = { kind: "link", to: origin, text: `Go to ${origin}` } as const;
       return sendPage(response, { ...OTHER_NAME, action });
     }
-    const login = this.#begun.begin(returnPath(path));
+    const login = this.#pending.begin(returnPath(path));
     const url = await provider.loginUrl(login);
-    const begunCookie = cookie(cookieOf(login.state), this.#begun.seal(login), PROXY_LOGIN_TIMEOUT_MS);
-    response.setHeader("set-cookie", [...this.#oldestBegun(request), begunCookie]);
+    const pendingCookie = cookie(cookieOf(login.state), this.#pending.seal(login), PROXY_LOGIN_TIMEOUT_MS);
+    response.setHeader("set-cookie", [...this.#oldestPending(request), pendingCookie]);
     redirect(response, url.href);
   }
 
@@ -76,8 +80,8 @@ export class OwnPages {
     const { provider, logins, clientOf, audit, log } = this.#parts;
     const state = url.searchParams.get("state") ?? "";
     const cookies = cookiesOf(request.headers.cookie);
-    const begun = this.#begun.open(cookies.get(cookieOf(state)) ?? "");
-    if (begun === undefined || begun.state !== state) {
+    const pending = this.#pending.open(cookies.get(cookieOf(state)) ?? "");
+    if (pending === undefined || pending.state !== state) {
       const message = "this login was started in another browser, or too long ago: log in again";
       throw new ServiceError("login_refused", message);
     }
@@ -85,7 +89,7 @@ export class OwnPages {
     const doneWith = cookie(cookieOf(state), "", 0);
     response.setHeader("set-cookie", doneWith);
     const { address } = clientOf(request);
-    const answer = await provider.finish(url.search, begun).catch((error: unknown) => {
+    const answer = await provider.finish(url.search, pending).catch((error: unknown) => {
       log.warn({ method: "oidc", address }, "login refused");
       audit.write({ action: "login", result: "refused", method: "oidc", address });
       throw error;
@@ -97,7 +101,7 @@ export class OwnPages {
     log.info({ user, method: "oidc", address }, "logged in");
     audit.write({ action: "login", result: "ok", user, method: "oidc", address });
     response.setHeader("set-cookie", [doneWith, login]);
-    redirect(response, begun.returnTo);
+    redirect(response, pending.returnTo);
   }
 
   #askToLogOut(request: IncomingMessage, response: ServerResponse): void {
@@ -133,12 +137,12 @@ export class OwnPages {
   }
 
   /** Deletes the oldest cookies of started logins beyond the limit, because all are sent with every request. */
-  #oldestBegun(request: IncomingMessage): readonly string[] {
-    const begun = [...cookiesOf(request.headers.cookie)]
-      .filter(([name]) => name.startsWith(BEGUN_COOKIE))
-      .map(([name, sealed]) => ({ name, beganAtMs: this.#begun.open(sealed)?.beganAtMs ?? 0 }))
+  #oldestPending(request: IncomingMessage): readonly string[] {
+    const pending = [...cookiesOf(request.headers.cookie)]
+      .filter(([name]) => name.startsWith(PENDING_COOKIE))
+      .map(([name, sealed]) => ({ name, beganAtMs: this.#pending.open(sealed)?.beganAtMs ?? 0 }))
       .sort((one, other) => other.beganAtMs - one.beganAtMs);
-    return begun.slice(MAX_BEGUN_LOGINS - 1).map(({ name }) => cookie(name, "", 0));
+    return pending.slice(MAX_PENDING_PROXY_LOGINS - 1).map(({ name }) => cookie(name, "", 0));
   }
 }
 
@@ -152,8 +156,9 @@ function refuseForeignPages({ headers }: IncomingMessage, { host }: Client): voi
     throw new ServiceError("origin_not_allowed", "only a page of this server logs you out");
 }
 
+/** Two windows can log in at once: each login has its own cookie. */
 function cookieOf(state: string): string {
-  return `${BEGUN_COOKIE}${begunId(state) ?? ""}`;
+  return `${PENDING_COOKIE}${state.slice(0, 8)}`;
 }
 
 /** A logout may redirect to these; http only on this machine. */

@@ -23,13 +23,11 @@ export async function resumeChain(
   files: readonly string[],
   head: Pick<SealedHead, "read">,
 ): Promise<Resumed> {
-  const { sealed, unsealed } = await head.read().then(
-    (found) => ({ sealed: found, unsealed: undefined }),
-    (error: unknown) => ({
-      sealed: undefined,
-      unsealed: error instanceof Error ? error.message : `${error}`,
-    }),
-  );
+  let unsealed: string | undefined;
+  const sealed = await head.read().catch((error: unknown) => {
+    unsealed = error instanceof Error ? error.message : `${error}`;
+    return undefined;
+  });
   const newest = await scan(files.slice(-1), sealed);
   // The process may have crashed just after a rotation.
   const { last, rest, problem } = newest.rest === undefined ? await scan(files.slice(-2), sealed) : newest;

@@ -11,7 +11,7 @@ import type { Challenge } from "../../protocol/schemas/auth.ts";
 import { evenRefusal } from "../password/even-refusal.ts";
 import type { Users } from "../users.ts";
 import { isSignedBy, readPublicKey, readSignature } from "./public-key.ts";
-import type { userKeys } from "./user-keys.ts";
+import type { KeyCheck } from "./user-keys.ts";
 
 /** A client's answer to a challenge, not validated yet. */
 export type KeyProof = {
@@ -23,7 +23,7 @@ export type KeyProof = {
 type OpenChallenge = { readonly user: string; readonly bytes: Uint8Array };
 
 type KeyLoginParts = {
-  readonly keys: ReturnType<typeof userKeys>;
+  readonly isKeyOf: KeyCheck;
   readonly users: Pick<Users, "mayLogIn">;
   /** Monotonic milliseconds. */
   readonly now: () => number;
@@ -78,10 +78,10 @@ export class KeyLogin {
 
   /** Checks the signature first: without the private key a request causes no work. */
   async #isProven({ user, bytes }: OpenChallenge, proof: KeyProof): Promise<boolean> {
-    const { users, keys } = this.#parts;
+    const { users, isKeyOf } = this.#parts;
     const key = readPublicKey(proof.publicKey);
     const signature = readSignature(proof.signature);
     if (key === undefined || signature === undefined || !isSignedBy(key, bytes, signature)) return false;
-    return users.mayLogIn(user) && (await keys.admit(user, key, proof.address));
+    return users.mayLogIn(user) && (await isKeyOf(user, key, proof.address));
   }
 }

@@ -20,6 +20,9 @@ type UserKeysParts = {
   readonly log: Pick<Log, "info">;
 };
 
+/** Whether the key logs the user in. Failures are logged and admit nobody. */
+export type KeyCheck = (user: string, key: PublicKey, address: string | undefined) => Promise<boolean>;
+
 /**
  * The keys that log a user in: those in `~/.ssh/authorized_keys` and `authorized_keys2`.
  *
@@ -30,22 +33,19 @@ type UserKeysParts = {
  * to refuse, but here programs start without it. A locked password does not matter, as for accounts that only have keys. A
  * server that does not run as root can read few files but its own, and only those count.
  */
-export function userKeys(parts: UserKeysParts) {
+export function userKeys(parts: UserKeysParts): KeyCheck {
   const { now, log } = parts;
-  return {
-    /** Failures are logged and admit nobody. */
-    admit: async (user: string, key: PublicKey, address: string | undefined): Promise<boolean> => {
-      try {
-        const visit = { address, nowS: Math.floor(now() / 1000) };
-        const judging = judge(user, key, visit, parts);
-        const verdict = await withDeadline(judging, KEY_LOOKUP_TIMEOUT_MS, "looking a user's keys up");
-        if (verdict === "limited") log.info({ user, reason: LIMITED }, IGNORED);
-        return verdict === "admitted";
-      } catch (error) {
-        log.info({ error }, "could not look a user's keys up");
-        return false;
-      }
-    },
+  return async (user, key, address) => {
+    try {
+      const visit = { address, nowS: Math.floor(now() / 1000) };
+      const judging = judge(user, key, visit, parts);
+      const verdict = await withDeadline(judging, KEY_LOOKUP_TIMEOUT_MS, "looking a user's keys up");
+      if (verdict === "limited") log.info({ user, reason: LIMITED }, IGNORED);
+      return verdict === "admitted";
+    } catch (error) {
+      log.info({ error }, "could not look a user's keys up");
+      return false;
+    }
   };
 }
 

@@ -43,6 +43,17 @@ export type FollowedRepositoryParts = {
   readonly now: () => number;
 };
 
+/** Since follow mode began in this process. */
+type Seen = {
+  /** The last obstacle, which is reported once. */
+  trouble?: string | undefined;
+  /** Whether the last check failed. */
+  isFailing?: boolean;
+  /** Whether the repository was there, and since when it is missing. */
+  isThere?: boolean;
+  absentSinceMs?: number | undefined;
+};
+
 /** "settled": both trees are in sync. */
 type End = Outcome["end"] | "settled";
 
@@ -58,12 +69,7 @@ export class FollowedRepository implements AsyncDisposable {
   });
   /** The next check, until it begins. */
   #next: Promise<void> | undefined;
-  /** The last obstacle, which is reported once. */
-  #trouble: string | undefined;
-  #isFailing = false;
-  /** Whether this process has seen the repository, and since when it is missing. */
-  #isSeen = false;
-  #absentSinceMs: number | undefined;
+  #seen: Seen = {};
   #isOver = false;
 
   constructor(path: string, parts: FollowedRepositoryParts) {
@@ -122,9 +128,9 @@ export class FollowedRepository implements AsyncDisposable {
   hint(): void {
     this.check().catch((error: unknown) => {
       if (this.#user === undefined) return;
-      if (!this.#isFailing)
+      if (!this.#seen.isFailing)
         this.#parts.log.warn({ repoPath: this.#path, error }, "follow mode failed: it is tried again");
-      this.#isFailing = true;
+      this.#seen.isFailing = true;
       this.#retry.start();
     });
   }
@@ -175,12 +181,7 @@ export class FollowedRepository implements AsyncDisposable {
   async #forget(repository: Repository | undefined): Promise<void> {
     this.#watch.set([]);
     this.#retry.stop();
-    [this.#trouble, this.#isFailing, this.#isSeen, this.#absentSinceMs] = [
-      undefined,
-      false,
-      false,
-      undefined,
-    ];
+    this.#seen = {};
     await this.#parts.hooks.remove(this.#path, repository?.commonDir);
     if (repository !== undefined) this.#parts.onChange(repository.commonDir);
   }
@@ -189,7 +190,7 @@ export class FollowedRepository implements AsyncDisposable {
     const git = this.#parts.program.at(this.#path);
     const repository = await findRepository(git);
     if (repository === undefined) return await this.#absent();
-    this.#absentSinceMs = undefined;
+    this.#seen.absentSinceMs = undefined;
     let end: End = "done";
     for (let round = 0; round < MAX_FOLLOW_ROUNDS && end === "done"; round += 1) {
       const settings = await readFollowSettings(git);
@@ -198,7 +199,7 @@ export class FollowedRepository implements AsyncDisposable {
     }
     if (end === "over") return await this.#forget(repository);
     await this.#watchFiles();
-    this.#isFailing = false;
+    this.#seen.isFailing = false;
     // Not every obstacle leaves a trace in git's files when it goes: undone edits, locks, disks.
     if (end === "settled") this.#retry.stop();
     else this.#retry.start();
@@ -210,9 +211,9 @@ export class FollowedRepository implements AsyncDisposable {
    */
   async #absent(): Promise<void> {
     const { now, log } = this.#parts;
-    this.#absentSinceMs ??= now();
-    const patienceMs = this.#isSeen ? FOLLOW_GONE_CHECK_MS : MAX_FOLLOW_ABSENCE_MS;
-    if (now() - this.#absentSinceMs < patienceMs)
+    this.#seen.absentSinceMs ??= now();
+    const patienceMs = this.#seen.isThere ? FOLLOW_GONE_CHECK_MS : MAX_FOLLOW_ABSENCE_MS;
+    if (now() - this.#seen.absentSinceMs < patienceMs)
       throw new ServiceError("not_a_repository", `there is no git repository at ${this.#path}`);
     await this.#forget(undefined);
     log.warn({ repoPath: this.#path }, "follow mode ended: there is no repository any more");
@@ -224,7 +225,7 @@ export class FollowedRepository implements AsyncDisposable {
     if (check.worktreePath !== settings.worktreePath) await writeFollowPath(git, check.worktreePath);
     const { worktree } = check.state;
     if (check.actions.length === 0) {
-      this.#trouble = undefined;
+      this.#seen.trouble = undefined;
       return worktree === "away" ? "waiting" : "settled";
     }
     const outcome = await carryOut(git, check);
@@ -234,8 +235,8 @@ export class FollowedRepository implements AsyncDisposable {
 
   /** Logs the messages and notifies the user. The same obstacle is reported once until a check succeeds. */
   #report(user: string, { messages, trouble }: Outcome, branch: string | undefined): void {
-    const isOld = trouble !== undefined && this.#trouble === trouble;
-    this.#trouble = trouble;
+    const isOld = trouble !== undefined && this.#seen.trouble === trouble;
+    this.#seen.trouble = trouble;
     const where = { repoPath: this.#path, branch };
     for (const message of isOld ? messages.slice(0, -1) : messages) {
       this.#parts.log.info({ ...where, notification: message.type }, "follow mode");
@@ -249,11 +250,11 @@ export class FollowedRepository implements AsyncDisposable {
     if (settings === undefined || main === undefined) return;
     const worktree = await findRepository(git.at(settings.worktreePath));
     this.#parts.onChange(main.commonDir);
-    this.#isSeen = true;
+    this.#seen.isThere = true;
     const gitDirs = [main.gitDir, ...(worktree === undefined ? [] : [worktree.gitDir])];
     const places = { commonDir: main.commonDir, gitDirs, branch: settings.branch };
     // Something may have happened before the watch began.
-    if (this.#watch.set(followFolders(places, () => this.#trouble !== undefined))) this.hint();
+    if (this.#watch.set(followFolders(places, () => this.#seen.trouble !== undefined))) this.hint();
   }
 }
 

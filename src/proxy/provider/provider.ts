@@ -30,7 +30,7 @@ import {
   RETRY_FIRST_MS,
   RETRY_MAX_MS,
 } from "../../protocol/limits.ts";
-import type { BegunLogin } from "./begun-login.ts";
+import type { PendingLogin } from "./pending-login.ts";
 import {
   type ClaimRules,
   Claims,
@@ -69,12 +69,12 @@ export class Provider {
   }
 
   /** Redirect target for a login. */
-  async loginUrl(begun: BegunLogin): Promise<URL> {
+  async loginUrl(pending: PendingLogin): Promise<URL> {
     const configuration = await this.discover();
     const { scope, callbackUrl } = this.#options;
     return buildAuthorizationUrl(configuration, {
-      ...{ redirect_uri: callbackUrl, scope, state: begun.state, nonce: begun.nonce },
-      code_challenge: await calculatePKCECodeChallenge(begun.codeVerifier),
+      ...{ redirect_uri: callbackUrl, scope, state: pending.state, nonce: pending.nonce },
+      code_challenge: await calculatePKCECodeChallenge(pending.codeVerifier),
       code_challenge_method: "S256",
       // Core 1.0, 11: needs the user's consent each time.
       ...(scope.split(" ").includes("offline_access") ? { prompt: "consent" } : {}),
@@ -85,12 +85,16 @@ export class Provider {
    * Completes a login with the callback's query. ServiceError `login_refused`: the provider refuses, or its answer
    * does not match the login, is not signed by it, not for this server, or expired.
    */
-  async finish(search: string, begun: BegunLogin): Promise<ProviderAnswer> {
+  async finish(search: string, pending: PendingLogin): Promise<ProviderAnswer> {
     const configuration = await this.discover();
     const url = new URL(search, this.#options.callbackUrl);
     return await this.#asking("login", async () => {
       const tokens = await authorizationCodeGrant(configuration, url, {
-        ...{ pkceCodeVerifier: begun.codeVerifier, expectedState: begun.state, expectedNonce: begun.nonce },
+        ...{
+          pkceCodeVerifier: pending.codeVerifier,
+          expectedState: pending.state,
+          expectedNonce: pending.nonce,
+        },
         idTokenExpected: true,
       });
       const claims = await claimsOf(configuration, tokens, Claims.parse(tokens.claims()));

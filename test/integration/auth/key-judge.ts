@@ -90,7 +90,7 @@ export class KeyJudge implements AsyncDisposable {
     const key = readPublicKey(this.line) ?? { bytes: new Uint8Array() };
     const [sshd, ttyhq] = await Promise.all([
       this.#sshd.letsIn(this.user.name, join(this.#directory, "key"), from),
-      this.#keys.admit(this.user.name, key, from),
+      this.#keys(this.user.name, key, from),
     ]);
     return { sshd, ttyhq };
   }

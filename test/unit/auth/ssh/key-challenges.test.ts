@@ -7,7 +7,7 @@ function clocked() {
   const clock = { ms: 0 };
   const challenges = new KeyLogin({
     ...{ now: () => clock.ms, wallClock: () => 1_000_000 + clock.ms, pause: async () => {} },
-    keys: { admit: async () => false },
+    isKeyOf: async () => false,
     users: { mayLogIn: () => false },
   });
   return { clock, challenges };

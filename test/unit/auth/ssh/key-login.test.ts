@@ -24,11 +24,9 @@ function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
   const users = { mayLogIn: (user: string) => mayLogIn.includes(user) };
   const asked: (string | undefined)[][] = [];
   const keys = new KeyLogin({
-    keys: {
-      admit: async (user, { bytes }, from) => {
-        asked.push([user, from]);
-        return user === "ada" && Buffer.compare(bytes, ada.blob.slice(-32)) === 0;
-      },
+    isKeyOf: async (user, { bytes }, from) => {
+      asked.push([user, from]);
+      return user === "ada" && Buffer.compare(bytes, ada.blob.slice(-32)) === 0;
     },
     ...{ users, now, wallClock: now, pause: async (ms: number) => void pauses.push(ms) },
   });

@@ -32,38 +32,38 @@ async function homeWith(files: Readonly<Record<string, string>>) {
 
 test("the server's own user and the one with the configured password have the keys of the server's home", async () => {
   await using home = await homeWith({ authorized_keys: line });
-  expect(await home.keys.admit("me", key, address)).toBe(true);
-  expect(await home.keys.admit("admin", key, address)).toBe(true);
+  expect(await home.keys("me", key, address)).toBe(true);
+  expect(await home.keys("admin", key, address)).toBe(true);
   expect(home.logged).toEqual([]);
 });
 
 test("nobody else has them: neither a user of the system nor one who is none", async () => {
   await using home = await homeWith({ authorized_keys: line });
   for (const user of [userInfo().username, "no-such-user", "me ", "", "0", "-x", "a\0b", "../me"]) {
-    expect(await home.keys.admit(user, key, address)).toBe(false);
+    expect(await home.keys(user, key, address)).toBe(false);
   }
 });
 
 test("keys are also in authorized_keys2, and the first file that says something decides", async () => {
   await using second = await homeWith({ authorized_keys2: line });
-  expect(await second.keys.admit("me", key, address)).toBe(true);
+  expect(await second.keys("me", key, address)).toBe(true);
   await using limited = await homeWith({ authorized_keys: `restrict ${line}`, authorized_keys2: line });
-  expect(await limited.keys.admit("me", key, address)).toBe(false);
+  expect(await limited.keys("me", key, address)).toBe(false);
   expect(limited.logged).toEqual([{ user: "me", reason: expect.stringMatching(/less than a terminal/) }]);
   await using elsewhere = await homeWith({ authorized_keys: `from="10.*" ${line}`, authorized_keys2: line });
-  expect(await elsewhere.keys.admit("me", key, address)).toBe(true);
+  expect(await elsewhere.keys("me", key, address)).toBe(true);
 });
 
 test("a file that others can write does not count, and the log says why", async () => {
   await using home = await homeWith({ authorized_keys: line });
   await chmod(home.path("authorized_keys"), 0o666);
-  expect(await home.keys.admit("me", key, address)).toBe(false);
+  expect(await home.keys("me", key, address)).toBe(false);
   expect(home.logged).toEqual([{ user: "me", reason: expect.stringMatching(/chmod go-w/) }]);
 });
 
 test("a key's time is over when the clock says so", async () => {
   await using home = await homeWith({ authorized_keys: `expiry-time="20260101Z" ${line}` });
-  expect(await home.keys.admit("me", key, address)).toBe(true);
+  expect(await home.keys("me", key, address)).toBe(true);
   await using late = await homeWith({ authorized_keys: `expiry-time="20251231235959Z" ${line}` });
-  expect(await late.keys.admit("me", key, address)).toBe(false);
+  expect(await late.keys("me", key, address)).toBe(false);
 });

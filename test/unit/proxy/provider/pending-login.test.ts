@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PROXY_LOGIN_TIMEOUT_MS } from "../../../../src/protocol/limits.ts";
-import { BegunLogins, begunId } from "../../../../src/proxy/provider/begun-login.ts";
+import { PendingLogins } from "../../../../src/proxy/provider/pending-login.ts";
 
 function logins() {
   const clock = { ms: 1_800_000_000_000 };
-  return { clock, logins: new BegunLogins(() => clock.ms) };
+  return { clock, logins: new PendingLogins(() => clock.ms) };
 }
 
 test("what a browser keeps comes back whole, until it is too old", () => {
@@ -26,23 +26,6 @@ test("no two logins share a state, a nonce or a verifier", () => {
     codeVerifier,
   ]);
   expect(new Set(all).size).toBe(6);
-});
-
-test("the state names its cookie", () => {
-  const { logins: begun } = logins();
-  const { state } = begun.begin("/");
-  expect(begunId(state)).toBe(state.slice(0, 8));
-  for (const odd of [
-    undefined,
-    "",
-    "x",
-    `${state}x`,
-    state.slice(1),
-    `${state.slice(0, 8)}-`,
-    `a;b=c..${state}`,
-  ]) {
-    expect(begunId(odd)).toBeUndefined();
-  }
 });
 
 test("what another start sealed, and whatever was changed, is nothing", () => {
