@@ -105,7 +105,10 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const now = (): number => Date.now();
   const records = hasLogin ? await options.openRecords() : memoryRecords(now);
   const loginRecords = new LoginRecords({ records, now, idleMs: modes.idleTimeoutMs, log });
-  const secret = await tokenSecretOf(options);
+  // In mode "none" anyone gets tokens, so they must not outlive this start.
+  const secret = hasLogin
+    ? (options.tokenSecret ?? (await keptTokenSecret(options.secretFile, log)))
+    : passingTokenSecret();
   const tokens = new AccessTokens({ secret, records, logins: loginRecords, now });
   const configuredUser = modes.password?.kind === "configured" ? modes.password.username : undefined;
   const users = usersOf({ ...modes, serverUser, isRoot, configuredUser });
@@ -151,12 +154,6 @@ function configOf({ config, serverUser }: GateOptions, hasPassword: boolean): Au
     ...(hasPassword && config.password ? { passwordMode: config.password.kind } : {}),
     proxyAuth: config.identity !== undefined,
   };
-}
-
-/** In mode "none" anyone gets tokens, so they must not outlive this start. */
-async function tokenSecretOf({ config, tokenSecret, secretFile, log }: GateOptions): Promise<Secret> {
-  if (config.mode === "none") return passingTokenSecret();
-  return tokenSecret ?? (await keptTokenSecret(secretFile, log));
 }
 
 function loginTally(): Gate["logins"] {

@@ -84,7 +84,11 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     caller: RepositoryCaller,
     signal: AbortSignal,
   ): Promise<Uint8Array> {
-    if (name === "listNotifications") return json({ notifications: this.#notifications(input, caller) });
+    if (name === "listNotifications") {
+      const { client = "" } = NotificationQuery.parse(input.query ?? {});
+      const sees = ({ user }: Notice): boolean => caller.seesAll || user === caller.user;
+      return json({ notifications: this.#notices.take(client, sees) });
+    }
     const worker = this.#worker(caller.account);
     const body = await worker.call({ name, input, user: caller.user }, signal);
     if (name === "gitEvent")
@@ -196,11 +200,6 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const identity = identityOf(account);
     this.#verified.set(account, identity);
     return await identity;
-  }
-
-  #notifications(input: RepositoryInput, caller: RepositoryCaller): unknown {
-    const { client = "" } = NotificationQuery.parse(input.query ?? {});
-    return this.#notices.take(client, ({ user }) => caller.seesAll || user === caller.user);
   }
 
   async #eventReply(

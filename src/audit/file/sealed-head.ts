@@ -1,10 +1,10 @@
 // The sealed last line of the audit log, which reveals removed last lines and a rewritten chain.
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { z } from "zod";
 import { createFileOnce, readJsonFile, unlessMissing, writeJsonFile } from "../../lib/fs/atomic-file.ts";
-import { Secret } from "../../lib/secret.ts";
+import { Secret, sameBytes } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ChainHead } from "./chain.ts";
@@ -49,7 +49,7 @@ export async function readSealedHead(files: SealFiles): Promise<ChainHead | unde
   const head = await readJsonFile(files.head, (value) => HeadFile.parse(value));
   if (head === undefined || head.log !== nameOf(files)) return undefined;
   const key = await readKey(files.key);
-  if (key === undefined || !isSame(hmacOf(head, key), head.hmac)) {
+  if (key === undefined || !sameBytes(hmacOf(head, key))(head.hmac)) {
     throw new ServiceError("internal_error", `${files.head} was not sealed with ${files.key}`);
   }
   return { seq: head.seq, hash: head.hash };
@@ -63,11 +63,6 @@ function nameOf({ head, log }: SealFiles): string {
 function hmacOf(head: ChainHead & { readonly log: string }, key: Secret): string {
   const text = `ttyhq audit head\n${head.log}\n${head.seq}\n${head.hash}`;
   return createHmac("sha256", key.bytes()).update(text).digest("hex");
-}
-
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 async function madeKey(path: string): Promise<Secret> {

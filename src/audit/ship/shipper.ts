@@ -87,13 +87,15 @@ export class Shipper implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
+    const { receiver, log } = this.#options;
     // Collects all lines of this turn.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
       try {
-        this.#took(await this.#options.receiver.deliver(this.#batch()));
+        this.#took(await receiver.deliver(this.#batch()));
       } catch (error) {
-        this.#failed(error);
+        if (!this.#isFailing) log.warn({ receiver: this.name, error }, "audit receiver takes no lines");
+        this.#isFailing = true;
         await setTimeout(this.#backoff.next(), undefined, { signal: this.#stop.signal }).catch(
           () => undefined,
         );
@@ -124,12 +126,6 @@ export class Shipper implements AsyncDisposable {
     this.#gap = 0;
     log.error({ receiver: receiver.name, lost }, "audit lines not shipped");
     audit.write({ action: "audit.unshipped", result: "failed", details: { receiver: receiver.name, lost } });
-  }
-
-  #failed(error: unknown): void {
-    if (this.#isFailing) return;
-    this.#isFailing = true;
-    this.#options.log.warn({ receiver: this.name, error }, "audit receiver takes no lines");
   }
 
   #drop(count: number): void {

@@ -78,17 +78,15 @@ async function refusalOf(
   return through === "login" ? "there is no such user" : undefined;
 }
 
-/** The creator of a share link, as kept for the check of its guests. */
-export function creatorOf(principal: Principal): Creator {
-  const { user, method, tokenId } = principal;
-  if (loggedInHere(principal)) return { user, through: "login" };
-  const isProxied = method === "proxy" || (method === "ticket" && tokenId === undefined);
-  return { user, through: isProxied ? "proxy" : "other" };
-}
-
+/** Logins by a system password or key. */
 const BY_TOKEN: ReadonlySet<Principal["method"]> = new Set(["token", "api-token", "ticket"]);
 
-/** By a system password or key: nobody else gets a token here. A ticket of a proxied user has none. */
-function loggedInHere({ method, rights, tokenId }: Principal): boolean {
-  return rights.kind !== "invited" && tokenId !== undefined && BY_TOKEN.has(method);
+/** The creator of a share link, as kept for the check of its guests. */
+export function creatorOf(principal: Principal): Creator {
+  const { user, method, rights, tokenId } = principal;
+  // Nobody else gets a token here. A ticket of a proxied user has none.
+  const isLogin = rights.kind !== "invited" && tokenId !== undefined && BY_TOKEN.has(method);
+  if (isLogin) return { user, through: "login" };
+  const isProxied = method === "proxy" || (method === "ticket" && tokenId === undefined);
+  return { user, through: isProxied ? "proxy" : "other" };
 }

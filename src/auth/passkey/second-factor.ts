@@ -195,7 +195,10 @@ export class SecondFactor {
   ): Promise<readonly string[] | undefined> {
     const { user } = pending;
     const made = await this.#made(pending, FIRST_PASSKEY_NAME, registration);
-    if (code === undefined) throw new ServiceError("invalid_credentials", enrolmentCodeNeeded(user));
+    if (code === undefined) {
+      const way = `ask an administrator for one (ttyhq enrolment-code ${user})`;
+      throw new ServiceError("invalid_credentials", `a new passkey needs an enrolment code: ${way}`);
+    }
     const holder = await this.#options.enrolmentCodes.redeem(code).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
       throw error;
@@ -241,10 +244,6 @@ function wordsFor({ assertion, registration }: SecondFactorChallenge, isNew: boo
   if (isNew && registration !== undefined) return `${asked} make a passkey with an enrolment code`;
   if (isNew) return `${asked} open its page by a host name, over https, to make a passkey`;
   return "confirm the login with a recovery code, or open the page at the address that your passkeys are for";
-}
-
-function enrolmentCodeNeeded(user: string): string {
-  return `a passkey is made here with an enrolment code: ask an administrator for one (ttyhq enrolment-code ${user})`;
 }
 
 const COUNT = 10;

@@ -20,7 +20,7 @@ import type { Users } from "../users.ts";
 import { evenRefusal } from "./even-refusal.ts";
 import type { PasswordAttempt, PasswordCheck } from "./password-login.ts";
 
-const BLANK = "the account has no password, so that any would do";
+const BLANK = "the account has no password, so that PAM would accept any";
 /** PAM's limit, in UTF-8. */
 const MAX_ANSWER_BYTES = 512;
 /** Wrong password, or no such user. */
@@ -125,7 +125,7 @@ function dialogWith(
 function refuseByCode(pamCode: number, user: string, log: SystemPasswordParts["log"]): void {
   if (pamCode === PamCode.success) return;
   if (NOT_NOW.has(pamCode)) log.warn({ user, pamCode }, "login refused by PAM");
-  else if (!WRONG.has(pamCode)) log.warn({ user, pamCode }, "PAM cannot tell");
+  else if (!WRONG.has(pamCode)) log.warn({ user, pamCode }, "PAM failed");
   throw wrong();
 }
 
@@ -168,7 +168,7 @@ export async function openSystemPassword(options: SystemLoginOptions): Promise<P
     await access(PAM_PROGRAM, constants.X_OK);
   } catch (cause) {
     if (!hasOtherWays) throw new ServiceError("start_failed", `${NO_PAM}${WAYS_OUT}`, { cause });
-    log.warn({ reason: NO_PAM }, "system passwords log nobody in");
+    log.warn({ reason: NO_PAM }, "login with system passwords is off");
     return undefined;
   }
   for (const reason of await hindrances(options)) log.warn({ reason }, "system passwords may be refused");

@@ -8,7 +8,7 @@ import {
 } from "node:crypto";
 import jwt from "jsonwebtoken";
 import { z } from "zod";
-import type { LiveRecord, RecordStore } from "../../lib/data/live-records.ts";
+import type { RecordStore } from "../../lib/data/live-records.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
@@ -141,7 +141,7 @@ export class AccessTokens {
     const isOurs = timingSafeEqual(Buffer.from(this.#shareSignature(id)), Buffer.from(signature));
     const record = isOurs ? await this.#options.records.find(id) : undefined;
     const opened = SharedSession.safeParse(record?.value).data;
-    if (record === undefined || opened === undefined || this.#hasExpired(record)) {
+    if (record === undefined || opened === undefined || this.#now() >= record.expiresAtS * 1000) {
       throw refused("share link has ended");
     }
     const session = { id: opened.sessionId, key: opened.sessionKey };
@@ -155,10 +155,6 @@ export class AccessTokens {
     const signed = `share ${this.#options.records.instanceId} ${id}`;
     const digest = createHmac("sha256", this.#key).update(signed).digest();
     return digest.subarray(0, SHARE_SIGNATURE_BYTES).toString("base64url");
-  }
-
-  #hasExpired({ expiresAtS }: LiveRecord): boolean {
-    return this.#now() >= expiresAtS * 1000;
   }
 
   /** False once the principal's token has expired, was revoked or idle for too long; true without a token. */

@@ -31,10 +31,13 @@ export class FollowHooks {
   async plan(git: Git, { mainRoot }: Pick<Repository, "mainRoot">, worktreePath: string): Promise<HooksPlan> {
     const tops = [mainRoot, worktreePath];
     const all = await hookFolders(git, tops);
-    const plans = await Promise.all(
-      all.map(async (folder) => sentences(folder, await permitted(() => planHooks(folder)))),
+    const steps = await Promise.all(
+      all.map(async (folder) => {
+        const plans = await permitted(() => planHooks(folder));
+        return plans.map(({ name, change }) => `git hook ${name} in ${folder.path}: ${CHANGES[change]}`);
+      }),
     );
-    return { steps: plans.flat(), folders: all.filter(({ isDenied }) => !isDenied), tops };
+    return { steps: steps.flat(), folders: all.filter(({ isDenied }) => !isDenied), tops };
   }
 
   /** Installs planned hooks. The repository must be in the list. */
@@ -72,7 +75,3 @@ const CHANGES: Readonly<Record<HookPlan["change"], string>> = {
   tracked: "is a file of the repository and left alone",
   denied: "may not be written, and is left out",
 };
-
-function sentences({ path }: HookFolder, plans: readonly HookPlan[]): readonly string[] {
-  return plans.map(({ name, change }) => `git hook ${name} in ${path}: ${CHANGES[change]}`);
-}

@@ -70,7 +70,10 @@ async function make(git: Git, plan: Plan): Promise<void> {
   const what = start === undefined ? ["--", path, branch] : ["-b", branch, "--", path, start.ref];
   // Where a relative core.hooksPath is looked for.
   const run = await git.at(repository.root).tryWrite(["worktree", "add", ...what]);
-  if (run.code !== 0 && !(await isMade(git, plan))) throw gitError("worktree add", run);
+  if (run.code === 0) return;
+  // A failing post-checkout hook gives the same exit code.
+  const isMade = (await newEntries(git, plan)).some(({ locked }) => locked !== BEING_MADE);
+  if (!isMade) throw gitError("worktree add", run);
 }
 
 function pathOf({ path }: WorktreeRequest, branch: string, { mainRoot, commonDir }: Repository): string {
@@ -103,11 +106,6 @@ function missingFolders(path: string): readonly string[] {
   const folders: string[] = [];
   for (let at = dirname(path); at !== "/" && !existsSync(at); at = dirname(at)) folders.push(at);
   return folders;
-}
-
-/** Whether git has created it after all: a failing post-checkout hook gives the same exit code. */
-async function isMade(git: Git, plan: Plan): Promise<boolean> {
-  return (await newEntries(git, plan)).some(({ locked }) => locked !== BEING_MADE);
 }
 
 async function undo(git: Git, plan: Plan): Promise<void> {

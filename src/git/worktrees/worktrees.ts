@@ -3,7 +3,7 @@ import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { WorktreeList } from "../../protocol/schemas/git.ts";
 import type { FollowRequest } from "../follow/follow-mode.ts";
-import type { Git, GitProgram, GitRun } from "../git.ts";
+import type { Git, GitProgram } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import { GIT_CACHE_MS } from "../git-limits.ts";
 import { type Repository, requireRepository } from "../repository.ts";
@@ -89,11 +89,12 @@ export class Worktrees {
     return await this.#change(path, caller, async (git, repository) => {
       const before = await readWorktrees(git, repository);
       const common = git.at(repository.commonDir);
-      const { stdout, stderr } = await pruned(common);
+      const run = await common.tryWrite(["worktree", "prune", "--verbose"]);
+      if (run.code !== 0) throw gitError("worktree prune", run);
       const left = new Set((await readWorktrees(git, repository)).map((entry) => entry.path));
       const paths = before.map((entry) => entry.path).filter((one) => !left.has(one));
       if (paths.length > 0) await this.#parts.follow.changed(repository.commonDir);
-      return { paths, output: `${stdout}${stderr}`.trim() };
+      return { paths, output: `${run.stdout}${run.stderr}`.trim() };
     });
   }
 
@@ -138,12 +139,6 @@ export class Worktrees {
       }
     });
   }
-}
-
-async function pruned(git: Git): Promise<GitRun> {
-  const run = await git.tryWrite(["worktree", "prune", "--verbose"]);
-  if (run.code !== 0) throw gitError("worktree prune", run);
-  return run;
 }
 
 async function refuseUnswitchable(main: Git, entry: WorktreeEntry | undefined): Promise<void> {

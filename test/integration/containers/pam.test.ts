@@ -136,7 +136,7 @@ describe("a server that is root", () => {
     expectRefused(await container.logIn(refused));
     const { stderr } = await container.logs();
     expect(stderr.includes("there is no /etc/pam.d/ttyhq")).toBe(isWarned);
-    expect(stderr).toContain('"reason":"the account has no password, so that any would do"');
+    expect(stderr).toContain('"reason":"the account has no password, so that PAM would accept any"');
   });
 });
 

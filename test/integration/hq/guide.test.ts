@@ -55,7 +55,7 @@ test("an HQ and a remote start as the guide says, and the remote needs no login 
     return Array.isArray(json) && json.length > 0 ? json : undefined;
   }, "the remote at its HQ");
   expect(remotes).toMatchObject([{ name: "build-1" }]);
-  expect(remote.output).toContain("system passwords log nobody in");
+  expect(remote.output).toContain("login with system passwords is off");
 });
 
 /** The lines of the shell in that part of it. */
