@@ -47,8 +47,8 @@ export function refusedMessage(action: Action, { why, files }: Refusal): Message
   const until = files.length === 0 ? "that is over" : "they are committed, stashed or moved away";
   const stays =
     action.kind === "fast-forward"
-      ? `It stays at commit ${short(action.from)}, off the branch, and comes along once ${until}.`
-      : `Nothing was changed; it comes along once ${until}.`;
+      ? `It stays at commit ${short(action.from)}, off the branch, until ${until}.`
+      : `Nothing was changed; it is synced once ${until}.`;
   return failed(`Failed to sync ${NAMES[tree]}: ${why}${which}. ${stays}`);
 }
 
@@ -61,15 +61,15 @@ export function enabledMessage(worktreePath: string, repoPath: string): Message 
 export function sentence(action: Action): string {
   switch (action.kind) {
     case "fast-forward":
-      return `the ${NAMES[action.tree]} comes along from ${short(action.from)} to ${short(action.to)} of branch '${action.branch}'; local edits stay`;
+      return `the ${NAMES[action.tree]} is fast-forwarded from ${short(action.from)} to ${short(action.to)} of branch '${action.branch}'; local edits stay`;
     case "check-out":
       return `the ${NAMES[action.tree]} switches to branch '${action.branch}'; local edits stay`;
     case "detach":
       return `the main repository goes to commit ${short(action.commit)}, on no branch`;
     case "release":
-      return `the main repository stays at commit ${short(action.commit)} and lets go of the branch; no file changes`;
+      return `the main repository stays at commit ${short(action.commit)} and leaves the branch; no file changes`;
     case "remember":
-      return `from then on a branch switch in the worktree takes the main repository along, and one in the main repository ends it`;
+      return "from then on a branch switch in the worktree switches the main repository, and one in the main repository ends follow mode";
     case "stuck":
       return stuckSentence(action);
     case "warn":
@@ -111,15 +111,15 @@ function stuck(action: Extract<Action, { kind: "stuck" }>, { branch }: FollowSta
 }
 
 function blindCommit({ tree, commit, of, onto }: Extract<Action, { kind: "warn" }>): Message {
-  const what = `commit ${short(commit)} in the ${NAMES[tree]} was made before its files had come along, and takes back what was done from ${short(of)} to ${short(onto)}`;
-  const message = `Look at this: ${what}. \`git cherry-pick ${short(of)}..${short(onto)}\` brings it back.`;
+  const what = `commit ${short(commit)} in the ${NAMES[tree]} was made on old files and reverts the changes from ${short(of)} to ${short(onto)}`;
+  const message = `Check this: ${what}. \`git cherry-pick ${short(of)}..${short(onto)}\` restores them.`;
   return { type: "sync-failed", level: "error", title: "Commit On Old Files", message };
 }
 
 function stuckSentence({ tree, why }: Extract<Action, { kind: "stuck" }>): string {
   return why === "own_commits"
     ? `the ${NAMES[tree]} has commits that are on no branch, and stays with them`
-    : `nobody knows which commit the files of the ${NAMES[tree]} come from, and they stay as they are`;
+    : `it is unknown which commit the files of the ${NAMES[tree]} come from, so they stay as they are`;
 }
 
 function ended({ reason }: Extract<Action, { kind: "end" }>, { main }: FollowState): string {
