@@ -2,12 +2,86 @@
 // it is idle; without the host it ends by itself.
 import { env } from "node:process";
 import { parentPeer } from "../../lib/os/worker-process.ts";
-import { WORKER } from "./methods.ts";
-import { GitWorker } from "./worker.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { FollowMode } from "../follow/follow-mode.ts";
+import { FollowList } from "../follow/list.ts";
+import { GitProgram } from "../git.ts";
+import { FollowHooks } from "../hooks/follow-hooks.ts";
+import { LiveStatus } from "../status/live-status.ts";
+import { Worktrees } from "../worktrees/worktrees.ts";
+import { type Answers, type Caller, type RepositoryEndpoint, repositoryAnswers } from "./answers.ts";
+import { HOST, type LogLine, type RepositoryCall, type Setup, WORKER } from "./methods.ts";
 
-let worker: GitWorker | undefined;
-// A change that has begun is completed first.
-const host = parentPeer(() => void worker?.[Symbol.asyncDispose]().finally(() => process.exit()));
-host.serve(WORKER.begin, (setup) => {
-  worker = new GitWorker(host, env, setup);
-});
+const now = (): number => performance.now();
+const log = { info: logger("info"), warn: logger("warn") };
+const scope = new AsyncDisposableStack();
+// A change of a repository that has begun is completed first.
+const host = parentPeer(() => void scope.disposeAsync().finally(() => process.exit()));
+host.serve(WORKER.begin, begin);
+
+/** Follows the repositories of `entries`. */
+function begin({ target, entries }: Setup): void {
+  const program = new GitProgram({ env });
+  const list = new FollowList(entries, (all) => host.call(HOST.store, all));
+  const follow = scope.use(
+    new FollowMode({
+      ...{ program, list, hooks: new FollowHooks({ list, target }), log, now },
+      notices: { add: (notice) => host.emit(HOST.notice, notice) },
+      onChange: (commonDir) => {
+        worktrees.forget();
+        status.changed(commonDir);
+      },
+    }),
+  );
+  const status = scope.use(
+    new LiveStatus({
+      ...{ program, log, now },
+      onStatus: (cwd, status) => host.emit(HOST.status, { cwd, status }),
+    }),
+  );
+  const worktrees = new Worktrees({ program, follow, now });
+  const answers = repositoryAnswers({ program, worktrees, follow });
+  host.serve(WORKER.call, async (call, signal) => JSON.stringify(await answer(answers, call, signal)));
+  host.serve(WORKER.folder, ({ cwd, state }) => status.set(cwd, state));
+  host.serve(WORKER.check, ({ cwds }) => status.check(cwds));
+  follow.resume();
+}
+
+function answer(
+  answers: Answers,
+  { name, input, user }: RepositoryCall,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const handler: unknown = isRepositoryEndpoint(name, answers) ? answers[name] : undefined;
+  if (!isRepositoryEndpoint(name, answers) || !isAnswer(handler))
+    throw new ServiceError("not_found", `a git worker does not answer ${name}`);
+  const { params, query, body }: EndpointSchemas = endpoints[name];
+  const parsed = {
+    ...{ params: params?.parse(input.params), query: query?.parse(input.query) },
+    body: body?.parse(input.body),
+  };
+  return handler(parsed, { user, signal });
+}
+
+function logger(level: LogLine["level"]): (fields: object, message: string) => void {
+  return (fields, message) => {
+    const plain = Object.entries(fields).map(([name, value]) => [
+      name,
+      value instanceof Error ? (value.stack ?? value.message) : value,
+    ]);
+    host.emit(HOST.log, { level, fields: Object.fromEntries(plain), message });
+  };
+}
+
+type Schema = { parse(value: unknown): unknown };
+type EndpointSchemas = { readonly params?: Schema; readonly query?: Schema; readonly body?: Schema };
+type AnyAnswer = (input: object, caller: Caller) => Promise<unknown>;
+
+function isRepositoryEndpoint(name: string, answers: Answers): name is RepositoryEndpoint {
+  return Object.hasOwn(answers, name);
+}
+
+function isAnswer(value: unknown): value is AnyAnswer {
+  return typeof value === "function";
+}
