@@ -165,6 +165,17 @@ test("ttyhq login-link makes another link on the server's machine, and nobody ma
   expect(afar).toMatchObject({ status: 403, json: { code: "forbidden" } });
 });
 
+test("with --public-url every login link leads there, and logs in", async () => {
+  const publicUrl = "https://term.example.com";
+  const args = ["--login-link", "--public-url", publicUrl, "--session-host", "inline"];
+  await using server = await TestServer.start({ args });
+  const made = await ttyhq(["login-link", "--control-dir", server.controlDir]);
+  for (const link of [server.loginLink, made.stdout.trim()]) {
+    expect(link.startsWith(`${publicUrl}/#login=`)).toBe(true);
+    expect((await token(server, { ticket: ticketOf(link) })).json.user).toBe(userInfo().username);
+  }
+});
+
 test("without login everybody is the server's user, token or not", async () => {
   await using server = await TestServer.start();
   const { username } = userInfo();

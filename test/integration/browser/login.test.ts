@@ -45,6 +45,23 @@ test("a login link logs in once and leaves no trace in the address", async () =>
   expect(late.page.url()).toBe(`${server.url}/#/`);
 });
 
+test("a login page without any way in names the command that prints a link", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open("about:blank");
+  // As a server answers that has neither PAM nor a password of its own, but --login-link.
+  await page.page.route("**/api/auth/config", async (route) => {
+    const { passwordMode, ...config } = await (await route.fetch()).json();
+    await route.fulfill({ json: config });
+  });
+  await page.page.goto(server.url);
+  await page.page
+    .getByText("There is no way to log in on this page.")
+    .getByText("ttyhq login-link")
+    .waitFor();
+  expect(await page.page.getByRole("textbox").count()).toBe(0);
+  await page.page.unrouteAll({ behavior: "wait" });
+});
+
 test("a token that the server does not know any more leads back to the log in", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
