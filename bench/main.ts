@@ -26,6 +26,7 @@ import { resume } from "./scenarios/resume.ts";
 import { stalled } from "./scenarios/stalled.ts";
 import { start } from "./scenarios/start.ts";
 import { throughput } from "./scenarios/throughput.ts";
+import { typing } from "./scenarios/typing.ts";
 import { viewers } from "./scenarios/viewers.ts";
 import { worktrees } from "./scenarios/worktrees.ts";
 
@@ -49,6 +50,7 @@ const SCENARIOS: readonly Scenario[] = [
   fleetJoin,
   fleetSteady,
   worktrees,
+  typing,
 ];
 
 const USAGE = `node bench/main.ts [--runs N] [--only NAME,…] [--peers NAME,…] [--json FILE]

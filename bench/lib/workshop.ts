@@ -72,6 +72,11 @@ export class Workshop implements AsyncDisposable {
     return { words: ["echo"], expectation: { kind: "echo" }, bytes: 0 };
   }
 
+  /** The words of a program that writes log lines above a line that counts the keys: "key N". */
+  typing(bytesPerSecond: number): readonly string[] {
+    return ["typing", this.#file("plain"), String(bytesPerSecond)];
+  }
+
   /** Ends programs that a server left behind, and removes the directory. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(pidsOf(this.program).map(endProcess));

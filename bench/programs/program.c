@@ -3,10 +3,15 @@
 //   program load FILE COUNT   READY, waits for one byte, FILE written COUNT times, END; then waits for the end of its input
 //   program echo              READY, then every byte that comes in goes out again
 //   program burst FILE BYTES  the first BYTES of FILE repeated, then exits at once
+//   program typing FILE RATE  FILE repeated, RATE bytes a second, above a status line that counts the keys: "key N"
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 // Nothing that the benchmark starts may outlive it for long, whatever happens to the server above it.
@@ -72,6 +77,58 @@ static void burst(const char *path, size_t bytes) {
   }
 }
 
+static volatile sig_atomic_t is_resized = 1;
+
+static void resized(int signal) {
+  (void)signal;
+  is_resized = 1;
+}
+
+// All but the last line scrolls; the cursor stays where it was.
+static void draw_status(int keys) {
+  struct winsize size = {.ws_row = 24};
+  char text[128];
+  ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+  if (is_resized) write_all(text, (size_t)snprintf(text, sizeof text, "\x1b[1;%dr\x1b[H", size.ws_row - 1));
+  is_resized = 0;
+  write_all(text, (size_t)snprintf(text, sizeof text, "\x1b" "7\x1b[%d;1H\x1b[Kkey %d\x1b" "8", size.ws_row, keys));
+}
+
+// A reader that takes less than RATE is not sent more later.
+#define PIECE_BYTES 4096
+#define MOST_DUE_BYTES (64 * 1024)
+
+static void typing(const char *path, double rate) {
+  size_t length, at = 0;
+  char *block = read_block(path, &length);
+  char bytes[64];
+  int keys = 0;
+  double due = 0;
+  struct timespec before, now;
+  signal(SIGWINCH, resized);
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  for (;;) {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    int wait_ms = due >= PIECE_BYTES ? 0 : rate > 0 ? 1 : 1000;
+    if (poll(&input, 1, wait_ms) > 0) {
+      ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
+      if (got <= 0) return;
+      keys += (int)got;
+      draw_status(keys);
+    }
+    if (is_resized) draw_status(keys);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    due += rate * ((double)(now.tv_sec - before.tv_sec) + (double)(now.tv_nsec - before.tv_nsec) / 1e9);
+    before = now;
+    if (due > MOST_DUE_BYTES) due = MOST_DUE_BYTES;
+    if (due < PIECE_BYTES) continue;
+    size_t part = length - at < PIECE_BYTES ? length - at : PIECE_BYTES;
+    write_all(block + at, part);
+    at = (at + part) % length;
+    due -= (double)part;
+  }
+}
+
 int main(int count, char **words) {
   alarm(LIFETIME_S);
   if (count == 4 && strcmp(words[1], "burst") == 0) {
@@ -81,6 +138,7 @@ int main(int count, char **words) {
   quiet_terminal();
   if (count == 4 && strcmp(words[1], "load") == 0) load(words[2], strtol(words[3], NULL, 10));
   else if (count == 2 && strcmp(words[1], "echo") == 0) echo();
+  else if (count == 4 && strcmp(words[1], "typing") == 0) typing(words[2], atof(words[3]));
   else return 2;
   return 0;
 }

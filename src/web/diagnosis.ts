@@ -12,6 +12,9 @@ export type Diagnosis = {
   readonly nextOffset: number | undefined;
   /** Output that came and is not parsed yet, in bytes. */
   readonly unparsedBytes: number | undefined;
+  /** The part of it that the terminal emulator has, and how much that may be. */
+  readonly parsingBytes: number | undefined;
+  readonly parsingLimit: number | undefined;
   readonly phase: string | undefined;
   readonly connection: string | undefined;
 };
@@ -30,6 +33,12 @@ export function exposeDiagnosis(window: Window, page: Page): void {
     },
     get unparsedBytes() {
       return open()?.progress.unparsedBytes;
+    },
+    get parsingBytes() {
+      return open()?.progress.parsingBytes;
+    },
+    get parsingLimit() {
+      return open()?.progress.parsingLimit;
     },
     get nextOffset() {
       return open()?.progress.nextOffset;

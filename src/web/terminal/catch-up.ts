@@ -14,7 +14,7 @@ export const MAX_BEHIND_BYTES = 16 * 1024 * 1024;
 export const MAX_BEHIND_TYPING_BYTES = 2 * 1024 * 1024;
 
 export type CatchUpOptions = {
-  /** How many bytes the session has written that did not come yet. */
+  /** How many bytes the session has written that did not come, or are not parsed yet. */
   readonly behind: () => Promise<number>;
   readonly skip: () => Promise<void>;
   readonly isShown: () => boolean;

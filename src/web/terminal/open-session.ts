@@ -11,6 +11,7 @@ import type { Preferences } from "../preferences.ts";
 import type { Ending } from "../session/words.ts";
 import { ControlKey } from "./emulator/control-key.ts";
 import { Emulator } from "./emulator/emulator.ts";
+import type { Backlog } from "./output-queue.ts";
 import { Reachability } from "./reachability.ts";
 import { SessionInput } from "./session-input.ts";
 import { SessionStream } from "./session-stream.ts";
@@ -102,9 +103,9 @@ export class OpenSession implements Disposable {
   }
 
   /** How far the output has come: the byte that comes next, and those that came and are not parsed yet. */
-  get progress(): { readonly nextOffset: number | undefined; readonly unparsedBytes: number } {
-    const { nextOffset, unparsedBytes } = this.#stream;
-    return { nextOffset, unparsedBytes };
+  get progress(): Backlog & { readonly nextOffset: number | undefined } {
+    const { nextOffset, backlog } = this.#stream;
+    return { nextOffset, ...backlog };
   }
 
   /** Draws into the element and keeps to its size until disposed. */

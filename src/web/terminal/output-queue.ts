@@ -1,14 +1,24 @@
 // Between the socket and the terminal emulator. A browser cannot stop reading a WebSocket, and an emulator parses slower
-// than a server sends: what is not parsed yet waits here, and the owner pauses its subscription when that is too much.
+// than a server sends. The emulator gets little at a time, so that a key's echo and the next frame wait for little; the rest
+// waits here, and the owner pauses its subscription when that is too much.
 
-/** Handed to the emulator at once: small enough that a frame is drawn between two of them. */
-const CHUNK_BYTES = 64 * 1024;
-/** In the emulator and not parsed: enough that it never starves, little enough to get rid of when output is skipped. */
+/** Handed to the emulator in one piece. */
+const PIECE_BYTES = 16 * 1024;
+/** The work that the emulator has at a time, by the rate at which it parsed lately. */
+const PARSING_MS = 50;
+/** Bounds of that work, however fast it seems. */
+const MIN_PARSING_BYTES = PIECE_BYTES;
 const MAX_PARSING_BYTES = 512 * 1024;
-/** Not parsed in all before the owner is told to pause: about a third of a second of parsing. */
-export const FULL_BYTES = 4 * 1024 * 1024;
+/** Bytes per millisecond, until the rate is measured. */
+const FIRST_RATE = 2_000;
+/** The weight of all earlier measurements against the latest. */
+const MEMORY = 0.9;
+/** A piece that took longer was not parsed slowly: the browser lets windows that are not shown work rarely. */
+const ASLEEP_MS = 200;
+/** Not parsed in all before the owner is told to pause: less than the server sends in one round trip helps nobody. */
+export const FULL_BYTES = 1024 * 1024;
 /** Parsed down to this the owner is told to go on. */
-export const ROOM_BYTES = 1024 * 1024;
+export const ROOM_BYTES = 512 * 1024;
 
 export type OutputQueueOptions = {
   /** Parses bytes some time later, in order, and calls back right after, before it parses the next ones. */
@@ -16,15 +26,21 @@ export type OutputQueueOptions = {
   /** More than FULL_BYTES wait. Called once until `onRoom`. */
   readonly onFull: () => void;
   readonly onRoom: () => void;
+  /** Milliseconds. */
+  readonly now: () => number;
 };
+
+/** Output that came and is not parsed yet, the part of it that the emulator has, and how much that may be; in bytes. */
+export type Backlog = Readonly<Record<"unparsedBytes" | "parsingBytes" | "parsingLimit", number>>;
 
 type Item = { readonly offset: number; readonly bytes: Uint8Array; readonly after: (() => void) | undefined };
 
 const NOTHING = new Uint8Array();
 
 /** Bounded by its owner: FULL_BYTES and what was on its way when `onFull` was called. */
-export class OutputQueue {
+export class OutputQueue implements Backlog {
   readonly #options: OutputQueueOptions;
+  readonly #rate: ParseRate;
   readonly #waiting: Item[] = [];
   readonly #parsing: Item[] = [];
   #waitingBytes = 0;
@@ -33,10 +49,22 @@ export class OutputQueue {
 
   constructor(options: OutputQueueOptions) {
     this.#options = options;
+    this.#rate = new ParseRate(options.now);
   }
 
   get unparsedBytes(): number {
     return this.#waitingBytes + this.#parsingBytes;
+  }
+
+  /** Of these, the bytes that the emulator has. */
+  get parsingBytes(): number {
+    return this.#parsingBytes;
+  }
+
+  /** The bytes that the emulator may have at a time: about PARSING_MS of work. */
+  get parsingLimit(): number {
+    const bytes = this.#rate.bytesPerMs * PARSING_MS;
+    return Math.max(MIN_PARSING_BYTES, Math.min(MAX_PARSING_BYTES, bytes));
   }
 
   /** Between `onFull` and `onRoom`. */
@@ -51,10 +79,10 @@ export class OutputQueue {
 
   /** `offset` is that of the first byte in the session's output. */
   push(offset: number, bytes: Uint8Array): void {
-    for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
+    for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
       this.#add({
         offset: offset + start,
-        bytes: bytes.subarray(start, start + CHUNK_BYTES),
+        bytes: bytes.subarray(start, start + PIECE_BYTES),
         after: undefined,
       });
     }
@@ -82,9 +110,11 @@ export class OutputQueue {
   }
 
   #feed(): void {
-    while (this.#parsingBytes < MAX_PARSING_BYTES) {
-      const item = this.#waiting.shift();
-      if (item === undefined) return;
+    if (this.#parsing.length === 0) this.#rate.begin();
+    for (;;) {
+      const [item] = this.#waiting;
+      if (item === undefined || this.#parsingBytes + item.bytes.length > this.parsingLimit) return;
+      this.#waiting.shift();
       this.#waitingBytes -= item.bytes.length;
       this.#parsingBytes += item.bytes.length;
       this.#parsing.push(item);
@@ -95,10 +125,43 @@ export class OutputQueue {
   #parsed(item: Item): void {
     this.#parsing.shift();
     this.#parsingBytes -= item.bytes.length;
+    // Otherwise the rate is that of what comes.
+    if (this.#waiting.length > 0) this.#rate.parsed(item.bytes.length);
+    else this.#rate.begin();
     item.after?.();
     this.#feed();
     if (!this.#isFull || this.unparsedBytes > ROOM_BYTES) return;
     this.#isFull = false;
     this.#options.onRoom();
+  }
+}
+
+/** How fast the emulator parses, drawing included, while it has enough to do. */
+class ParseRate {
+  readonly #now: () => number;
+  #since: number;
+  #bytes = FIRST_RATE;
+  #ms = 1;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#since = now();
+  }
+
+  get bytesPerMs(): number {
+    return this.#bytes / this.#ms;
+  }
+
+  /** What is parsed next is measured from here. */
+  begin(): void {
+    this.#since = this.#now();
+  }
+
+  parsed(bytes: number): void {
+    const ms = this.#now() - this.#since;
+    this.begin();
+    if (ms > ASLEEP_MS) return;
+    this.#bytes = MEMORY * this.#bytes + bytes;
+    this.#ms = MEMORY * this.#ms + ms;
   }
 }

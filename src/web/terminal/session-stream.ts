@@ -9,7 +9,7 @@ import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { Emulator } from "./emulator/emulator.ts";
 import { LiveEdge } from "./live-edge.ts";
-import { OutputQueue } from "./output-queue.ts";
+import { type Backlog, OutputQueue } from "./output-queue.ts";
 
 export type SessionStreamOptions = {
   readonly id: string;
@@ -49,10 +49,12 @@ export class SessionStream implements Disposable {
       parse: (bytes, parsed) => options.emulator.write(bytes, parsed),
       onFull: () => this.#attachment?.pause(),
       onRoom: () => this.#attachment?.resume(),
+      now: () => performance.now(),
     });
     this.#liveEdge = new LiveEdge({ written: options.written });
     this.#catchUp = new CatchUp({
-      behind: async () => (await options.written()) - (this.nextOffset ?? Number.POSITIVE_INFINITY),
+      behind: async () =>
+        (await options.written()) - (this.nextOffset ?? Number.POSITIVE_INFINITY) + this.#queue.unparsedBytes,
       skip: () => this.begin(),
       isShown: options.isShown,
       now: () => performance.now(),
@@ -65,9 +67,10 @@ export class SessionStream implements Disposable {
     return next === "live" ? undefined : next;
   }
 
-  /** Bytes that wait to be parsed. */
-  get unparsedBytes(): number {
-    return this.#queue.unparsedBytes;
+  /** Bytes that came and are not parsed yet. */
+  get backlog(): Backlog {
+    const { unparsedBytes, parsingBytes, parsingLimit } = this.#queue;
+    return { unparsedBytes, parsingBytes, parsingLimit };
   }
 
   /** Whether what is being parsed right now was written just now. */

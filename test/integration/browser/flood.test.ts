@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { bestTime } from "../harness/best-time.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
+const Most = z.object({ parsing: z.number(), limit: z.number(), unparsed: z.number() });
 
 test("10 MB of output leave their end unbroken, and the prompt answers afterwards", async () => {
   await using page = await stage().chromium.open(stage().server.url);
@@ -38,4 +40,21 @@ test("output without end does not keep the page from stopping it", async () => {
   };
   // Whatever had come by then is parsed or skipped: the present is never far.
   expect(await bestTime(10_000, interruption)).toBeLessThan(10_000);
+});
+
+test("the terminal gets at most 50 ms of output to parse at a time, and little waits in front of it", async () => {
+  await using page = await stage().chromium.open(stage().server.url);
+  await page.startShell();
+  await page.page.evaluate(`void (window.most = { parsing: 0, limit: 0, unparsed: 0 }, setInterval(() => {
+    most.parsing = Math.max(most.parsing, ttyhq.parsingBytes ?? 0);
+    most.limit = Math.max(most.limit, ttyhq.parsingLimit ?? 0);
+    most.unparsed = Math.max(most.unparsed, ttyhq.unparsedBytes ?? 0);
+  }, 1))`);
+  await page.enter("seq 1 800000; echo all-$((1 + 1))");
+  await page.shows("\nall-2\n");
+  const most = Most.parse(await page.page.evaluate("most"));
+  expect(most.parsing).toBeGreaterThan(0);
+  expect(most.parsing).toBeLessThanOrEqual(most.limit);
+  expect(most.limit).toBeLessThanOrEqual(512 * 1024);
+  expect(most.unparsed).toBeLessThan(3 * 1024 * 1024);
 });

@@ -226,8 +226,9 @@ export class Emulator implements Disposable {
     this.#terminal.options.cursorBlink = false;
   }
 
-  /** Where there is no WebGL, or it is taken away, the renderer that draws with elements goes on. */
+  /** Where no GPU draws, or it is taken away, the renderer that draws with elements goes on. */
   #openWebgl(): void {
+    if (!hasGpu()) return;
     try {
       const webgl = new WebglAddon();
       webgl.onContextLoss(() => {
@@ -240,6 +241,15 @@ export class Emulator implements Disposable {
       this.#webgl = undefined;
     }
   }
+}
+
+/** Where the processor has to do what WebGL asks for, elements are drawn faster (scenario `typing` of the benchmark). */
+function hasGpu(): boolean {
+  const context = document
+    .createElement("canvas")
+    .getContext("webgl2", { failIfMajorPerformanceCaveat: true });
+  context?.getExtension("WEBGL_lose_context")?.loseContext();
+  return context !== null;
 }
 
 function terminalOptions(appearance: EmulatorAppearance, onLink: EmulatorHandlers["onLink"]) {

@@ -3,8 +3,9 @@ import { FULL_BYTES, OutputQueue, ROOM_BYTES } from "../../../../src/web/termina
 
 const KIB = 1024;
 
-/** A parser that parses when it is told to. */
-function slowParser() {
+/** A parser that parses when it is told to, so many bytes a millisecond. */
+function slowParser(rate = 1000) {
+  const clock = { now: 0 };
   const waiting: { readonly bytes: Uint8Array; readonly parsed: () => void }[] = [];
   const heard: string[] = [];
   const seen: number[] = [];
@@ -12,17 +13,20 @@ function slowParser() {
     parse: (bytes, parsed) => void waiting.push({ bytes, parsed }),
     onFull: () => heard.push("full"),
     onRoom: () => heard.push("room"),
+    now: () => clock.now,
   });
   const parseOne = (): boolean => {
     const next = waiting.shift();
     if (next !== undefined) seen.push(...next.bytes);
+    clock.now += (next?.bytes.length ?? 0) / rate;
     next?.parsed();
     return next !== undefined;
   };
   const parseAll = (): void => {
     while (parseOne());
   };
-  return { queue, heard, seen, parseOne, parseAll, waiting };
+  const given = (): number => waiting.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  return { queue, heard, seen, parseOne, parseAll, waiting, given, clock };
 }
 
 test("bytes come out in the order in which they came in, however they were cut", () => {
@@ -36,10 +40,27 @@ test("bytes come out in the order in which they came in, however they were cut",
   expect(queue.unparsedBytes).toBe(0);
 });
 
-test("the parser is never given much more than it can get rid of soon", () => {
-  const { queue, waiting } = slowParser();
-  queue.push(0, new Uint8Array(3 * KIB * KIB));
-  expect(waiting.reduce((sum, { bytes }) => sum + bytes.length, 0)).toBeLessThanOrEqual(576 * KIB);
+test("the parser is given 50 ms of work at a time, by the rate that it shows", () => {
+  for (const rate of [500, 2000, 6000]) {
+    const { queue, parseOne, given } = slowParser(rate);
+    queue.push(0, new Uint8Array(KIB * KIB));
+    for (let piece = 0; piece < 10; piece += 1) parseOne();
+    expect(given()).toBeLessThanOrEqual(50 * rate);
+    expect(given()).toBeGreaterThan(50 * rate - 17 * KIB);
+  }
+});
+
+test("a parser that was given little, or slept in a hidden window, is not taken for a slow one", () => {
+  const { queue, parseOne, clock } = slowParser();
+  const before = queue.parsingLimit;
+  queue.push(0, new Uint8Array(3));
+  clock.now += 50;
+  parseOne();
+  expect(queue.parsingLimit).toBe(before);
+  queue.push(3, new Uint8Array(KIB * KIB));
+  clock.now += 1000;
+  parseOne();
+  expect(queue.parsingLimit).toBe(before);
 });
 
 test("the owner is told once that the queue is full, and once that there is room", () => {
@@ -57,10 +78,10 @@ test("the owner is told once that the queue is full, and once that there is room
 
 test("while something is parsed its offset is known, and otherwise none", () => {
   const { queue, waiting } = slowParser();
-  queue.push(1000, new Uint8Array(100 * KIB));
+  queue.push(1000, new Uint8Array(20 * KIB));
   expect(queue.parsingOffset).toBe(1000);
   waiting[0]?.parsed();
-  expect(queue.parsingOffset).toBe(1000 + 64 * KIB);
+  expect(queue.parsingOffset).toBe(1000 + 16 * KIB);
   waiting[1]?.parsed();
   expect(queue.parsingOffset).toBeUndefined();
 });
