@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { bestTime } from "../harness/best-time.ts";
+import { Chromium } from "./chromium.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
@@ -57,4 +58,14 @@ test("the terminal gets at most 50 ms of output to parse at a time, and little w
   expect(most.parsing).toBeLessThanOrEqual(most.limit);
   expect(most.limit).toBeLessThanOrEqual(512 * 1024);
   expect(most.unparsed).toBeLessThan(3 * 1024 * 1024);
+});
+
+test("where the processor draws what WebGL asks for, the terminal does without it", async () => {
+  await using chromium = await Chromium.start(["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]);
+  await using page = await chromium.open(stage().server.url);
+  await page.startShell();
+  const hasWebgl = await page.page.evaluate("document.createElement('canvas').getContext('webgl2') !== null");
+  expect(hasWebgl).toBe(true);
+  expect(await page.page.locator(".xterm-screen canvas").count()).toBe(0);
+  await page.page.locator(".xterm-rows").getByText("ready>").waitFor();
 });
