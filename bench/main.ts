@@ -21,6 +21,7 @@ import { fleetJoin } from "./scenarios/fleet-join.ts";
 import { fleetList } from "./scenarios/fleet-list.ts";
 import { fleetSteady } from "./scenarios/fleet-steady.ts";
 import { idle } from "./scenarios/idle.ts";
+import { longList } from "./scenarios/long-list.ts";
 import { previews } from "./scenarios/previews.ts";
 import { resume } from "./scenarios/resume.ts";
 import { stalled } from "./scenarios/stalled.ts";
@@ -51,6 +52,7 @@ const SCENARIOS: readonly Scenario[] = [
   fleetSteady,
   worktrees,
   typing,
+  longList,
 ];
 
 const USAGE = `node bench/main.ts [--runs N] [--only NAME,…] [--peers NAME,…] [--json FILE]

@@ -8,11 +8,16 @@ export const MIN_FONT_SIZE_PX = 9;
 export const MAX_FONT_SIZE_PX = 28;
 const DEFAULT_FONT_SIZE_PX = 14;
 
+/** Of the list of sessions; by machine: on an HQ, else as `newest`. */
+export const ListOrder = z.enum(["machine", "newest", "activity", "name"]);
+export type ListOrder = z.infer<typeof ListOrder>;
+
 const Stored = z.object({
   fontSizePx: z.int().min(MIN_FONT_SIZE_PX).max(MAX_FONT_SIZE_PX).catch(DEFAULT_FONT_SIZE_PX),
   screenReader: z.boolean().catch(false),
   /** On an HQ: the name of the machine that the last session was started on. */
   machine: z.string().catch(""),
+  order: ListOrder.catch("machine"),
 });
 type Stored = z.infer<typeof Stored>;
 
@@ -41,6 +46,10 @@ export class Preferences {
   /** The name of the machine that the next session is started on. */
   setMachine(name: string): void {
     this.#change({ machine: name });
+  }
+
+  setOrder(order: ListOrder): void {
+    this.#change({ order });
   }
 
   #change(part: Partial<Stored>): void {

@@ -1,5 +1,6 @@
 // Everything that belongs to one login: the connection, the list, the session that is open. It ends with the login.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { z } from "zod";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import type { ConnectionState } from "../../protocol/client/connection.ts";
 import { fetchSend } from "../../protocol/client/fetch-send.ts";
@@ -18,6 +19,7 @@ import { MachineList } from "../machines/machine-list.ts";
 import type { Preferences } from "../preferences.ts";
 import { saveFile } from "../save-file.ts";
 import { nameWords } from "../session/words.ts";
+import { ListFilter } from "../sessions/list-filter.ts";
 import { SessionList } from "../sessions/session-list.ts";
 import { OpenSession } from "../terminal/open-session.ts";
 import type { AddressBar } from "./address-bar.ts";
@@ -35,6 +37,7 @@ type WorkspaceOptions = {
 
 export class Workspace implements Disposable {
   readonly sessions: SessionList;
+  readonly filter: ListFilter;
   readonly machines: MachineList;
   readonly client: Client;
   readonly permissions: Permissions;
@@ -72,6 +75,7 @@ export class Workspace implements Disposable {
         onLost: (listener) => this.#socket.onState(({ kind }) => void (kind !== "open" && listener())),
       }),
     );
+    this.filter = new ListFilter({ all: this.sessions.all, preferences: options.preferences });
     this.machines = this.#scope.use(
       new MachineList({
         // To a guest it does not matter where the session runs, and the machines are not shown.
@@ -132,14 +136,31 @@ export class Workspace implements Disposable {
     });
   }
 
-  async removeEnded(): Promise<void> {
+  /** Removes these ended sessions; undefined: all. */
+  async removeEnded(records?: readonly SessionRecord[]): Promise<void> {
+    const cleanUp = async ({ id }: SessionRecord) =>
+      void (await this.client.call(endpoints.cleanupSession, { params: { id } }));
+    if (records !== undefined) return await this.#each(records, "not removed", cleanUp);
     await this.#tell("The ended sessions were not removed", async () => {
       await this.client.call(endpoints.cleanupExited);
     });
   }
 
+  /** Ends these running sessions. */
+  async endAll(records: readonly SessionRecord[]): Promise<void> {
+    await this.#each(records, "not ended", async ({ id }) => void (await this.client.remove(id)));
+  }
+
   async download(record: SessionRecord): Promise<void> {
     await this.#tell("The recording was not saved", () => saveRecording(this.client, record));
+  }
+
+  /** Opens the next or the previous session of the list, from the last to the first and back. */
+  goToNeighbour(direction: 1 | -1): void {
+    const ids = (this.filter.shown.peek() ?? []).map(({ id }) => id);
+    const open = ids.indexOf(this.#open.peek()?.id ?? "");
+    const id = open === -1 ? ids[0] : ids.at((open + direction) % ids.length);
+    if (id !== undefined && !this.isGuests) this.#options.address.go({ view: "session", id });
   }
 
   [Symbol.dispose](): void {
@@ -221,6 +242,33 @@ export class Workspace implements Disposable {
     };
   }
 
+  /** A few at a time; requests that come too fast for the server are made later. */
+  async #each(
+    records: readonly SessionRecord[],
+    failure: string,
+    act: (record: SessionRecord) => Promise<void>,
+  ): Promise<void> {
+    const left = [...records];
+    const failures: unknown[] = [];
+    const work = async (): Promise<void> => {
+      for (let record = left.shift(); record !== undefined; record = left.shift()) {
+        try {
+          await act(record);
+        } catch (error) {
+          const wait = RetryAfter.safeParse(error).data?.details.retryAfterSeconds;
+          if (wait === undefined) failures.push(error);
+          else {
+            left.push(record);
+            await new Promise((resolve) => setTimeout(resolve, wait * 1000));
+          }
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: ACTIONS_AT_ONCE }, work));
+    if (failures.length === 0) return;
+    this.#options.notices.failed(`${failures.length} of ${records.length} were ${failure}`, failures[0]);
+  }
+
   async #tell(failure: string, act: () => Promise<unknown>): Promise<void> {
     try {
       await act();
@@ -229,6 +277,11 @@ export class Workspace implements Disposable {
     }
   }
 }
+
+/** Of an action on many sessions. */
+const ACTIONS_AT_ONCE = 6;
+/** An error that says when to try again. */
+const RetryAfter = z.object({ details: z.object({ retryAfterSeconds: z.number() }) });
 
 /** With the token of the moment; a refusal ends the login. */
 function clientOf(login: Login): Client {

@@ -45,7 +45,8 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
           {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
           <p class="menu-hint">
             <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
-            searches, <kbd>L</kbd> goes to the list.
+            searches, <kbd>K</kbd> finds a session, <kbd>↓</kbd> <kbd>↑</kbd> open the next and the previous
+            one, <kbd>L</kbd> goes to the list.
           </p>
         </div>
       )}

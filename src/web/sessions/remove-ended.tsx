@@ -1,12 +1,16 @@
 import type { VNode } from "preact";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
 import { Confirm } from "../components/confirm.tsx";
 import { useToggle } from "../components/toggle.ts";
 
-type RemoveEndedProps = Pick<WorkspaceProps, "workspace"> & { readonly count: number };
+type RemoveEndedProps = Pick<WorkspaceProps, "workspace"> & { readonly ended: readonly SessionRecord[] };
 
-export function RemoveEnded({ workspace, count }: RemoveEndedProps): VNode {
+/** Removes all ended sessions that the list shows. */
+export function RemoveEnded({ workspace, ended }: RemoveEndedProps): VNode {
   const question = useToggle();
+  const count = ended.length;
+  const remove = (): void => void workspace.removeEnded(workspace.filter.isOn.peek() ? ended : undefined);
   return (
     <>
       <button type="button" class="button ghost small" onClick={question.on}>
@@ -14,10 +18,10 @@ export function RemoveEnded({ workspace, count }: RemoveEndedProps): VNode {
       </button>
       {question.isOn && (
         <Confirm
-          question={count === 1 ? "Remove the ended session?" : `Remove all ${count} ended sessions?`}
+          question={count === 1 ? "Remove the ended session?" : `Remove ${count} ended sessions?`}
           detail="Their recordings are deleted permanently."
           yes="Remove"
-          onYes={() => void workspace.removeEnded()}
+          onYes={remove}
           onClose={question.off}
         />
       )}

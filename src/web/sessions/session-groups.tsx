@@ -6,6 +6,7 @@ import { Icon } from "../components/icon.tsx";
 import { groupByMachine, type MachineGroup } from "../machines/machine-group.ts";
 import type { Machine } from "../machines/machine-list.ts";
 import { RemoveEnded } from "./remove-ended.tsx";
+import { Rows } from "./rows.tsx";
 import { SessionRow } from "./session-row.tsx";
 
 type SessionGroupsProps = WorkspaceProps & {
@@ -15,8 +16,12 @@ type SessionGroupsProps = WorkspaceProps & {
 
 /** The sessions of an HQ, under their machines. */
 export function SessionGroups({ page, workspace, machines, sessions }: SessionGroupsProps): VNode {
-  const groups = groupByMachine(machines, sessions, workspace.sessions.remembered.value);
-  const ended = sessions.filter(({ status }) => status === "exited").length;
+  const isFiltered = workspace.filter.isOn.value;
+  const remembered = isFiltered ? [] : workspace.sessions.remembered.value;
+  const groups = groupByMachine(machines, sessions, remembered).filter(
+    (group) => !isFiltered || group.sessions.length > 0,
+  );
+  const ended = sessions.filter(({ status }) => status === "exited");
   return (
     <nav class="sessions" aria-label="Sessions">
       {machines.length === 0 && (
@@ -32,11 +37,12 @@ export function SessionGroups({ page, workspace, machines, sessions }: SessionGr
       {groups.map((group) => (
         <Group key={group.machine.name} page={page} workspace={workspace} group={group} />
       ))}
-      {ended > 0 && (
+      {isFiltered && groups.length === 0 && <p class="empty">No session matches.</p>}
+      {ended.length > 0 && (
         <p class="sessions-foot">
-          {ended} ended
+          {ended.length} ended
           {workspace.permissions.has("sessions:manage") && (
-            <RemoveEnded workspace={workspace} count={ended} />
+            <RemoveEnded workspace={workspace} ended={ended} />
           )}
         </p>
       )}
@@ -47,6 +53,7 @@ export function SessionGroups({ page, workspace, machines, sessions }: SessionGr
 function Group({ page, workspace, group }: WorkspaceProps & { readonly group: MachineGroup }): VNode {
   const { machine, sessions } = group;
   const { name, isHere, hidden } = machine;
+  const route = page.address.route.value;
   return (
     <section class={isHere ? "machine" : "machine away"} aria-label={name}>
       <details open>
@@ -58,11 +65,13 @@ function Group({ page, workspace, group }: WorkspaceProps & { readonly group: Ma
           </span>
           <span class={isHere ? "machine-state here" : "machine-state"}>{isHere ? "online" : "offline"}</span>
         </summary>
-        <ul>
-          {sessions.map((record) => (
+        <Rows
+          records={sessions}
+          current={route.view === "session" ? route.id : undefined}
+          row={(record) => (
             <SessionRow key={record.id} page={page} workspace={workspace} record={record} isAway={!isHere} />
-          ))}
-        </ul>
+          )}
+        />
         {hidden > 0 && <p class="empty">{hiddenWords(hidden)}</p>}
       </details>
       <GroupAction page={page} workspace={workspace} machine={machine} />

@@ -15,12 +15,21 @@ import {
   nameWords,
 } from "../session/words.ts";
 
+type SessionRowProps = WorkspaceProps & {
+  readonly record: SessionRecord;
+  /** Its machine is offline. */
+  readonly isAway?: boolean;
+  /** Says on which machine it runs, where it is not listed under that. */
+  readonly hasMachine?: boolean;
+};
+
 export function SessionRow({
   page,
   workspace,
   record,
   isAway = false,
-}: WorkspaceProps & { readonly record: SessionRecord; readonly isAway?: boolean }): VNode {
+  hasMachine = false,
+}: SessionRowProps): VNode {
   const route = page.address.route.value;
   const isOpen = route.view === "session" && route.id === record.id;
   const since = record.exitedAt ?? record.created;
@@ -65,6 +74,7 @@ export function SessionRow({
               {record.owner}
             </span>
           )}
+          {hasMachine && record.source !== undefined && <span class="row-owner">{record.source}</span>}
           <span class="row-folder" title={record.cwd}>
             {folderWords(record.cwd)}
           </span>

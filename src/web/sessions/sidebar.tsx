@@ -1,4 +1,5 @@
 import type { RefObject, VNode } from "preact";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { Avatar } from "../account/avatar.tsx";
 import { LoginDialog } from "../account/login-dialog.tsx";
 import { PasskeyDialog } from "../account/passkey-dialog.tsx";
@@ -6,7 +7,9 @@ import { routeHash } from "../app/route.ts";
 import type { UserAccess, WorkspaceProps } from "../app/view-props.ts";
 import { Icon, Logo } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
+import { ListTools } from "./list-tools.tsx";
 import { RemoveEnded } from "./remove-ended.tsx";
+import { Rows } from "./rows.tsx";
 import { SessionGroups } from "./session-groups.tsx";
 import { SessionRow } from "./session-row.tsx";
 
@@ -15,7 +18,7 @@ type SidebarProps = WorkspaceProps & {
   readonly root: RefObject<HTMLElement | null>;
 };
 
-const NARROW = "(max-width: 760px)";
+const NARROW = "(max-width: 760px), (max-height: 480px) and (pointer: coarse)";
 
 export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode {
   const profile = access.kind === "known" ? access.profile : undefined;
@@ -37,6 +40,7 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
           </a>
         )}
       </header>
+      <ListTools page={page} workspace={workspace} />
       <SessionLists page={page} workspace={workspace} />
       <footer class="sidebar-foot">
         <ConnectionDot workspace={workspace} />
@@ -102,41 +106,50 @@ function ConnectionDot({ workspace }: Pick<WorkspaceProps, "workspace">): VNode 
 }
 
 function SessionLists({ page, workspace }: WorkspaceProps): VNode {
-  const all = workspace.sessions.all.value;
+  const shown = workspace.filter.shown.value;
   const { isKnown, all: machines } = workspace.machines;
-  if (all === undefined || !isKnown.value) return <div class="sessions" aria-busy="true" />;
-  if (machines.value !== undefined) {
-    return <SessionGroups page={page} workspace={workspace} machines={machines.value} sessions={all} />;
+  if (shown === undefined || !isKnown.value) return <div class="sessions" aria-busy="true" />;
+  const isHq = machines.value !== undefined;
+  if (isHq && page.preferences.current.value.order === "machine") {
+    return <SessionGroups page={page} workspace={workspace} machines={machines.value} sessions={shown} />;
   }
-  const running = all.filter((record) => record.status !== "exited");
-  const ended = all.filter((record) => record.status === "exited");
-  const row = (record: (typeof all)[number]): VNode => (
-    <SessionRow key={record.id} page={page} workspace={workspace} record={record} />
+  const running = shown.filter((record) => record.status !== "exited");
+  const ended = shown.filter((record) => record.status === "exited");
+  const route = page.address.route.value;
+  const rows = (records: readonly SessionRecord[]): VNode => (
+    <Rows
+      records={records}
+      current={route.view === "session" ? route.id : undefined}
+      row={(record) => (
+        <SessionRow key={record.id} page={page} workspace={workspace} record={record} hasMachine={isHq} />
+      )}
+    />
   );
   return (
     <nav class="sessions" aria-label="Sessions">
       <h2>
         Running <span class="count">{running.length}</span>
       </h2>
-      {running.length === 0 && (
-        <p class="empty">
-          {workspace.permissions.has("sessions:create")
-            ? "No sessions yet. Start one: it keeps running after you leave."
-            : "No sessions."}
-        </p>
-      )}
-      <ul>{running.map(row)}</ul>
+      {running.length === 0 && <p class="empty">{emptyWords(workspace)}</p>}
+      {rows(running)}
       {ended.length > 0 && (
         <>
           <h2>
             Ended <span class="count">{ended.length}</span>
             {workspace.permissions.has("sessions:manage") && (
-              <RemoveEnded workspace={workspace} count={ended.length} />
+              <RemoveEnded workspace={workspace} ended={ended} />
             )}
           </h2>
-          <ul>{ended.map(row)}</ul>
+          {rows(ended)}
         </>
       )}
     </nav>
   );
+}
+
+function emptyWords({ filter, permissions }: WorkspaceProps["workspace"]): string {
+  if (filter.isOn.value) return "No running session matches.";
+  return permissions.has("sessions:create")
+    ? "No sessions yet. Start one: it keeps running after you leave."
+    : "No sessions.";
 }

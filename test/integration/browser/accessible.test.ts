@@ -46,6 +46,21 @@ test.each(["dark", "light"] as const)(
     found.push(...(await findings(page, "new session")));
     await page.startShell();
     found.push(...(await findings(page, "session")));
+    await page.page.evaluate(`Promise.all(Array.from({ length: 7 }, () => fetch("/api/sessions", {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        authorization: "Bearer " + JSON.parse(localStorage["ttyhq.login"]).token,
+      },
+      body: JSON.stringify({ command: ["true"] }),
+    })))`);
+    await page.page.getByLabel("Filter sessions").fill("shell");
+    found.push(...(await findings(page, "filtered list")));
+    await page.page.getByLabel("Filter sessions").fill("");
+    await page.page.keyboard.press("Control+Shift+K");
+    await page.page.getByRole("combobox", { name: "Find a session" }).waitFor();
+    found.push(...(await findings(page, "switcher")));
+    await page.page.keyboard.press("Escape");
     await page.button("More").click();
     found.push(...(await findings(page, "menu")));
     await page.button("Share…").click();

@@ -1,0 +1,79 @@
+// The part of a long list that is in sight. Every row has the same height, so the rest is two paddings.
+import { useSignal } from "@preact/signals";
+import type { RefObject, VNode } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+
+/** A list as short as this is drawn whole. */
+const SHORT = 12;
+/** Rows drawn beyond either edge, and the step by which they change. */
+const MARGIN = 10;
+/** Until a row is measured. */
+const ROW_PX = 56;
+
+type RowsProps = {
+  readonly records: readonly SessionRecord[];
+  readonly row: (record: SessionRecord) => VNode;
+  /** The id of the session that is open: it is brought into sight. */
+  readonly current: string | undefined;
+};
+
+export function Rows({ records, row, current }: RowsProps): VNode {
+  const list = useRef<HTMLUListElement>(null);
+  const place = useSignal({ first: 0, last: 2 * MARGIN, rowPx: ROW_PX });
+  const count = records.length;
+  const isShort = count <= SHORT;
+  const at = current === undefined ? -1 : records.findIndex(({ id }) => id === current);
+  const measure = (): void => {
+    const [element, scroller] = [list.current, scrollerOf(list)];
+    if (element === null || scroller === undefined) return;
+    const rowPx = element.querySelector("li")?.offsetHeight || ROW_PX;
+    const hiddenPx = scroller.getBoundingClientRect().top - element.getBoundingClientRect().top;
+    const first = Math.floor(hiddenPx / rowPx / MARGIN - 1) * MARGIN;
+    const last = first + Math.ceil(scroller.clientHeight / rowPx / MARGIN + 3) * MARGIN;
+    const value = place.peek();
+    if (value.first !== first || value.last !== last || value.rowPx !== rowPx) {
+      place.value = { first, last, rowPx };
+    }
+  };
+  // Lists above it may have become shorter.
+  useLayoutEffect(measure);
+  useLayoutEffect(() => watchScroller(scrollerOf(list), measure), []);
+  useLayoutEffect(() => {
+    const scroller = scrollerOf(list);
+    const { first, last, rowPx } = place.peek();
+    if (scroller === undefined || at === -1 || isShort || (at >= first && at < last)) return;
+    const top = (list.current?.getBoundingClientRect().top ?? 0) - scroller.getBoundingClientRect().top;
+    scroller.scrollTop += top + at * rowPx - scroller.clientHeight / 2;
+    // Only when another session is opened, not when the list changes.
+  }, [current]);
+  // A short list does not follow its place.
+  const { rowPx, ...inSight } = isShort ? { first: 0, last: count, rowPx: ROW_PX } : place.value;
+  const first = Math.min(count, Math.max(0, inSight.first));
+  const last = Math.min(count, Math.max(first, inSight.last));
+  const style = { paddingTop: `${first * rowPx}px`, paddingBottom: `${(count - last) * rowPx}px` };
+  return (
+    <ul ref={list} style={style}>
+      {records.slice(first, last).map(row)}
+    </ul>
+  );
+}
+
+function scrollerOf(list: RefObject<HTMLElement | null>): HTMLElement | undefined {
+  return list.current?.closest<HTMLElement>(".sessions") ?? undefined;
+}
+
+/** Calls back when something else may have come into sight. */
+function watchScroller(scroller: HTMLElement | undefined, onChange: () => void): () => void {
+  if (scroller === undefined) return () => undefined;
+  const observer = new ResizeObserver(onChange);
+  observer.observe(scroller);
+  scroller.addEventListener("scroll", onChange, { passive: true });
+  // A machine's list is opened or closed; the event does not bubble.
+  scroller.addEventListener("toggle", onChange, { capture: true });
+  return () => {
+    observer.disconnect();
+    scroller.removeEventListener("scroll", onChange);
+    scroller.removeEventListener("toggle", onChange, { capture: true });
+  };
+}

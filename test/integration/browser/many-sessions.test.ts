@@ -1,0 +1,90 @@
+// Finding one's way among many sessions.
+import { beforeAll, expect, test } from "vitest";
+import type { PageDriver } from "./page-driver.ts";
+import { useStage } from "./stage.ts";
+
+const COUNT = 60;
+const stage = useStage();
+
+beforeAll(async () => {
+  const { server } = stage();
+  const start = async (number: number): Promise<void> =>
+    void (await server.create(["sleep", "1000"], `worker ${number}`));
+  for (let number = 1; number <= COUNT; number += 4) {
+    await Promise.all([0, 1, 2, 3].map((more) => start(number + more)));
+  }
+  await server.create(["false"], "broken build");
+  await server.create(["cat"], "web server");
+});
+
+/** The names in the list that are drawn. */
+async function drawn({ page }: PageDriver): Promise<readonly string[]> {
+  return await page.getByRole("navigation").locator(".row-name").allTextContents();
+}
+
+test("of a long list the rows in sight are drawn, and the others as they come into sight", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const list = page.page.getByRole("navigation");
+  await list.getByText("web server").waitFor();
+  await expect.poll(async () => (await drawn(page)).length).toBeLessThan(COUNT - 10);
+  const order = page.page.getByLabel("Order");
+  await order.selectOption("By name");
+  await list.getByText("worker 1", { exact: true }).waitFor();
+  await list.hover();
+  await page.page.mouse.wheel(0, 100_000);
+  await list.getByText(`worker ${COUNT}`, { exact: true }).waitFor();
+  await list.getByText("broken build").waitFor();
+  expect(await drawn(page)).not.toContain("web server");
+  expect((await drawn(page)).length).toBeLessThan(COUNT - 10);
+});
+
+test("the list is filtered by words and by state, and what it shows is ended and removed at once", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const filter = page.page.getByLabel("Filter sessions");
+  await filter.fill("build bro");
+  await expect.poll(() => drawn(page)).toEqual(["broken build"]);
+  await filter.fill("");
+  await page.page.getByLabel("State").selectOption("Ended");
+  await expect.poll(() => drawn(page)).toEqual(["broken build"]);
+  await page.page.getByLabel("State").selectOption("All states");
+  await filter.fill("worker 5");
+  const numbers = Array.from({ length: COUNT }, (_, index) => String(index + 1));
+  const some = numbers.filter((number) => number.includes("5")).map((number) => `worker ${number}`);
+  await expect.poll(async () => (await drawn(page)).toSorted()).toEqual(some.toSorted());
+  await page.button("End 15 sessions").click();
+  await page.page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+  await page.button("Remove all").click();
+  const question = page.page.getByRole("dialog");
+  await question.getByText("Remove 15 ended sessions?").waitFor();
+  await question.getByRole("button", { name: "Remove" }).click();
+  await page.page.getByText("No running session matches.").waitFor();
+  await expect.poll(() => drawn(page)).toEqual([]);
+  await filter.fill("broken");
+  await expect.poll(() => drawn(page)).toEqual(["broken build"]);
+});
+
+test("some letters find a session and open it, and the keys for next and previous lead on and back", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.page.getByRole("navigation").getByText("web server").waitFor();
+  await page.page.keyboard.press("Control+Shift+K");
+  await page.page.getByRole("combobox", { name: "Find a session" }).fill("wsrv");
+  await page.page.getByRole("option", { selected: true }).getByText("web server").waitFor();
+  await page.page.keyboard.press("Enter");
+  await page.phase("running");
+  await page.enter("typed");
+  await page.shows("typed\ntyped\n");
+  const opened = page.page.url();
+  await page.page.keyboard.press("Control+Shift+ArrowDown");
+  await page.page.waitForURL((url) => url.href !== opened);
+  await page.phase("running");
+  await page.page.keyboard.press("Control+Shift+ArrowUp");
+  await page.page.waitForURL(opened);
+  await page.shows("typed\ntyped\n");
+  // To a program, Ctrl+K is a key like any other.
+  await page.page.keyboard.press("Control+K");
+  await page.page.keyboard.press("Enter");
+  await page.shows("^K");
+});
