@@ -214,6 +214,7 @@ export class Workspace implements Disposable {
       mayType: () => this.permissions.grants("sessions:control"),
       isMachineGone: computed(() => this.machines.isGone(this.sessions.record(id)?.source)),
       onFailed: (what, error) => notices.failed(what, error),
+      onSwipe: (direction) => this.goToNeighbour(direction),
     });
   }
 

@@ -9,8 +9,9 @@ import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import type { Preferences } from "../preferences.ts";
 import type { Ending } from "../session/words.ts";
-import { ControlKey } from "./emulator/control-key.ts";
 import { Emulator } from "./emulator/emulator.ts";
+import { ModifierKeys } from "./emulator/modifier-keys.ts";
+import type { SwipeDirection } from "./emulator/touch.ts";
 import type { Backlog } from "./output-queue.ts";
 import { Reachability } from "./reachability.ts";
 import { SessionInput } from "./session-input.ts";
@@ -36,13 +37,14 @@ type OpenSessionOptions = {
   /** On an HQ: whether the machine of the session has left. */
   readonly isMachineGone: ReadonlySignal<boolean>;
   readonly onFailed: (what: string, error: unknown) => void;
+  readonly onSwipe: (direction: SwipeDirection) => void;
 };
 
 export class OpenSession implements Disposable {
   readonly id: string;
   readonly emulator: Emulator;
   readonly sizing: Sizing;
-  readonly controlKey = new ControlKey();
+  readonly modifiers = new ModifierKeys();
   readonly reachability: Reachability;
   readonly #options: OpenSessionOptions;
   readonly #stream: SessionStream;
@@ -143,6 +145,8 @@ export class OpenSession implements Disposable {
         this.#link.value = uri;
       },
       mayAnswer: () => this.#stream.isParsingLive && this.sizing.isOurs,
+      onSwipe: this.#options.onSwipe,
+      onPinch: (scale, isOver) => this.#pinched(scale, isOver),
     });
   }
 
@@ -263,7 +267,14 @@ export class OpenSession implements Disposable {
     const { kind } = this.#phase.peek();
     if (kind === "ended" || kind === "watching" || kind === "missing") return;
     this.#stream.typed();
-    this.#input.type(this.controlKey.meant(bytes));
+    this.#input.type(this.modifiers.meant(bytes));
+  }
+
+  /** A session of this window's size gets other letters, once the fingers are lifted; another is looked at more closely. */
+  #pinched(scale: number, isOver: boolean): void {
+    const { preferences } = this.#options;
+    if (this.sizing.foreign.peek() !== undefined) this.sizing.zoom(scale, isOver);
+    else if (isOver) preferences.setFontSize(Math.round(preferences.current.peek().fontSizePx * scale));
   }
 
   async #resize(size: TerminalSize): Promise<void> {

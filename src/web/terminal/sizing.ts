@@ -7,6 +7,8 @@ import type { TerminalSize } from "../../protocol/schemas/session.ts";
 
 /** Below this letters are not shrunk: the pane scrolls instead. */
 const MIN_SHRUNK_FONT_PX = 6;
+/** So much larger a session of another size can be looked at. */
+const MAX_ZOOM = 5;
 /** Sizes that were asked for and not confirmed; older ones are forgotten. */
 const MAX_ASKED = 8;
 
@@ -36,6 +38,8 @@ export class Sizing {
   readonly #fitting = signal<TerminalSize | undefined>(undefined);
   readonly #asked: TerminalSize[] = [];
   readonly #isOurs = signal(false);
+  /** Of a session of another size; `before` the gesture that goes on. */
+  readonly #zoom = { before: 1, now: 1 };
   #fontSizePx: number;
   #hasEnded = false;
 
@@ -82,7 +86,15 @@ export class Sizing {
     if (this.#hasEnded && this.#drawing.hasScrollback)
       this.#drawing.resize({ cols: Math.min(session.cols, fitting.cols), rows: fitting.rows });
     else if (this.isOurs && !this.#hasEnded) this.#askFor(fitting, session);
-    else this.#shrink(Math.min(fitting.cols / session.cols, fitting.rows / session.rows));
+    else this.#adapt(fitting, session);
+  }
+
+  /** Looks at a session of another size more closely. `isOver`: the next scale is relative to this one. */
+  zoom(scale: number, isOver: boolean): void {
+    const [session, fitting] = [this.#session.peek(), this.#fitting.peek()];
+    this.#zoom.now = Math.min(MAX_ZOOM, Math.max(1, this.#zoom.before * scale));
+    if (isOver) this.#zoom.before = this.#zoom.now;
+    if (session !== undefined && fitting !== undefined) this.#adapt(fitting, session);
   }
 
   /** No program draws any more: the drawing may have another size than the session. */
@@ -115,9 +127,10 @@ export class Sizing {
     this.#ask(fitting);
   }
 
-  #shrink(scale: number): void {
-    if (scale < 1)
-      this.#drawing.setFontSize(Math.max(MIN_SHRUNK_FONT_PX, Math.floor(this.#fontSizePx * scale * 2) / 2));
+  #adapt(fitting: TerminalSize, session: TerminalSize): void {
+    const scale = Math.min(1, fitting.cols / session.cols, fitting.rows / session.rows);
+    const shrunk = Math.max(MIN_SHRUNK_FONT_PX, Math.floor(this.#fontSizePx * scale * 2) / 2);
+    this.#drawing.setFontSize(Math.floor(Math.min(this.#fontSizePx, shrunk) * this.#zoom.now * 2) / 2);
   }
 }
 

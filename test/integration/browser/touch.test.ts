@@ -34,6 +34,21 @@ async function drag(
   await send("touchEnd", []);
 }
 
+/** Two fingers, at last so many times as far apart as at first. */
+async function pinch({ page }: PageDriver, scale: number): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const apart = scale > 1 ? 50 : 200;
+  const at = (distance: number) => [
+    { x: 195 - distance / 2, y: 300, id: 1 },
+    { x: 195 + distance / 2, y: 300, id: 2 },
+  ];
+  const send = async (type: "touchStart" | "touchMove" | "touchEnd", touchPoints: ReturnType<typeof at>) =>
+    void (await session.send("Input.dispatchTouchEvent", { type, touchPoints }));
+  await send("touchStart", at(apart));
+  for (const step of [0.25, 0.5, 0.75, 1]) await send("touchMove", at(apart * (1 + (scale - 1) * step)));
+  await send("touchEnd", []);
+}
+
 /** Over the middle of the terminal, in steps of 20 pixels. */
 async function swipe(page: PageDriver, direction: "up" | "down"): Promise<void> {
   const steps = Array.from({ length: 16 }, (_, index) => ({ x: 150, y: 250 + index * 20 }));
@@ -77,4 +92,77 @@ test("a finger that rests selects a word, and more as it moves, to be copied", a
   await drag(page, [at(8), at(12), at(17)], 700);
   await page.button("Copy").tap();
   await expect.poll(copied).toBe("second third");
+});
+
+test("the bar has the keys that a phone lacks, all within reach, and modifiers that hold for one key or for all", async () => {
+  await using page = await openShell();
+  const bar = page.page.getByRole("toolbar", { name: "Keys" });
+  const keys = bar.getByRole("button");
+  expect(await keys.count()).toBe(16);
+  for (const key of await keys.all()) {
+    const { x = -1, y = 0, width = 0, height = 0 } = (await key.boundingBox()) ?? {};
+    expect(x).toBeGreaterThanOrEqual(0);
+    expect(x + width).toBeLessThanOrEqual(PHONE.viewport.width);
+    expect(y + height).toBeLessThanOrEqual(PHONE.viewport.height);
+    expect(Math.min(width, height)).toBeGreaterThanOrEqual(38);
+  }
+  await page.enter("clear; stty -icanon -isig -echo; echo raw-$((1 + 1)); cat -v");
+  await page.shows("raw-2\n");
+  const tap = async (...names: readonly string[]): Promise<void> => {
+    for (const name of names) await bar.getByRole("button", { name, exact: true }).tap();
+  };
+  await tap("Escape", "Tab", "Home key", "End key", "Page up", "Page down", "Up");
+  await page.shows("^[\t^[[H^[[F^[[5~^[[6~^[[A".replace("\t", "      "));
+  await tap("Alt");
+  await page.type("xy");
+  await tap("Ctrl", "Left", "Ctrl", "Ctrl");
+  await page.type("ab");
+  await tap("Ctrl");
+  await page.type("c");
+  await page.shows("^[xy^[[1;5D^A^Bc");
+  await page.page.evaluate("navigator.clipboard.writeText('pasted')");
+  await tap("Paste");
+  await page.shows("pasted");
+});
+
+test("a swipe leads to the next session and back; lying down, the phone shows no list beside the terminal", async () => {
+  await using page = await openShell();
+  const first = page.page.url();
+  await page.page.goto(`${stage().server.url}/#/`);
+  await page.startShell();
+  const second = page.page.url();
+  const steps = Array.from({ length: 10 }, (_, index) => ({ x: 320 - index * 25, y: 300 }));
+  await drag(page, steps);
+  await page.page.waitForURL(first);
+  await page.phase("running");
+  await drag(page, steps.toReversed());
+  await page.page.waitForURL(second);
+  await page.page.setViewportSize({ width: 844, height: 390 });
+  await page.page.locator(".sidebar").waitFor({ state: "hidden" });
+  const { width = 0, height = 0 } = (await page.page.locator(".terminal-frame").boundingBox()) ?? {};
+  expect(width).toBe(844);
+  expect(height).toBeGreaterThan(290);
+});
+
+test("a session of another size is panned with one finger and zoomed with two", async () => {
+  const { server, chromium } = stage();
+  await using desk = await chromium.open(server.url, { viewport: { width: 1800, height: 1100 } });
+  await desk.startShell();
+  await desk.settled();
+  await using page = await chromium.open(desk.page.url(), PHONE);
+  await page.shows("ready> ");
+  await page.page.getByText("Fit to my window").waitFor();
+  const scrolledTo = async (): Promise<number> =>
+    Number(await page.page.evaluate("document.querySelector('.terminal-pane').scrollLeft"));
+  const steps = Array.from({ length: 10 }, (_, index) => ({ x: 320 - index * 25, y: 300 }));
+  await drag(page, steps);
+  await expect.poll(scrolledTo).toBeGreaterThan(100);
+  expect(page.page.url()).toBe(desk.page.url());
+  const width = async (): Promise<number> =>
+    (await page.page.locator(".xterm-screen").boundingBox())?.width ?? 0;
+  const before = await width();
+  await pinch(page, 2);
+  await expect.poll(width).toBeGreaterThan(1.5 * before);
+  await pinch(page, 0.25);
+  await expect.poll(width).toBe(before);
 });

@@ -4,8 +4,8 @@ import type { TerminalSize } from "../../../protocol/schemas/session.ts";
 export const TERMINAL_FONT =
   'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 export const LINE_HEIGHT = 1.15;
-/** What of the place for a session is not terminal: padding and scrollbar; the head; the bar of keys, if there is one. */
-const FRAME_PX = { width: 28, height: 64, keys: 51 };
+/** What of the place for a session is not terminal: padding and scrollbar; the head; the bar of keys, in two rows or in one. */
+const FRAME_PX = { width: 28, height: 64, keys: 94, keysInLandscape: 47 };
 
 /**
  * About the size that a terminal in the place of `pane` will have, so that a program starts with it and does not draw
@@ -19,7 +19,9 @@ export function estimateSize(pane: Element, fontSizePx: number): TerminalSize {
   // Cells are whole pixels of the screen.
   const scale = window.devicePixelRatio;
   const letterHeight = Math.ceil((letter.fontBoundingBoxAscent + letter.fontBoundingBoxDescent) * scale);
-  const keys = window.matchMedia("(pointer: coarse)").matches ? FRAME_PX.keys : 0;
+  const isLow = window.matchMedia("(max-height: 480px)").matches;
+  const keyBar = isLow ? FRAME_PX.keysInLandscape : FRAME_PX.keys;
+  const keys = window.matchMedia("(pointer: coarse)").matches ? keyBar : 0;
   const { width, height } = pane.getBoundingClientRect();
   return {
     cols: cells(((width - FRAME_PX.width) * scale) / Math.floor(letter.width * scale)),

@@ -22,7 +22,7 @@ import { MIN_CONTRAST, terminalTheme } from "./palette.ts";
 import { QueryGate } from "./query-gate.ts";
 import { TerminalKeys } from "./terminal-keys.ts";
 import { TextSearch } from "./text-search.ts";
-import { TouchInput } from "./touch.ts";
+import { TouchInput, type TouchOptions } from "./touch.ts";
 
 type EmulatorAppearance = {
   readonly fontSizePx: number;
@@ -39,15 +39,15 @@ type EmulatorHandlers = {
   readonly onLink: (uri: string | undefined) => void;
   /** Asked while a question of the program is being parsed. */
   readonly mayAnswer: () => boolean;
-};
+} & Pick<TouchOptions, "onSwipe" | "onPinch">;
 
 /** Lines kept above the screen; the oldest go. About 16 bytes a cell: 100 columns make 16 MB. */
 const SCROLLBACK_LINES = 10_000;
 /** CAN ends a sequence that was cut short, RIS resets everything else. */
 const RESET = Uint8Array.of(0x18, 0x1b, 0x63);
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: arrow keys are control sequences
-const ARROW = /\x1b\[([ABCD])/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: cursor keys are control sequences
+const CURSOR_KEYS = /\x1b\[([ABCDHF])/g;
 
 const encoder = new TextEncoder();
 
@@ -81,7 +81,7 @@ export class Emulator implements Disposable {
     terminal.onSelectionChange(() => {
       this.#hasSelection.value = terminal.hasSelection();
     });
-    this.#touch = new TouchInput({ terminal, type: (text) => this.type(text) });
+    this.#touch = new TouchInput({ ...handlers, terminal, type: (text) => this.type(text) });
     terminal.onTitleChange(handlers.onTitle);
     terminal.onBell(handlers.onBell);
   }
@@ -161,10 +161,10 @@ export class Emulator implements Disposable {
     return this.#terminal.buffer.active.type === "normal";
   }
 
-  /** As if it had been typed; arrow keys in the mode that the program asked for. */
+  /** As if it had been typed; cursor keys in the mode that the program asked for. */
   type(text: string): void {
     const isApplication = this.#terminal.modes.applicationCursorKeysMode;
-    this.#terminal.input(isApplication ? text.replaceAll(ARROW, "\x1bO$1") : text);
+    this.#terminal.input(isApplication ? text.replaceAll(CURSOR_KEYS, "\x1bO$1") : text);
   }
 
   paste(text: string): void {

@@ -1,10 +1,13 @@
 // Fingers on the terminal, of which xterm.js 6.0 knows nothing. One that moves scrolls, and goes on for a while when it is
-// lifted; one that rests selects the word under it, and more as it moves.
+// lifted; where the terminal is larger than its pane it pans, and where it is not, a swipe to the side is told. One that
+// rests selects the word under it, and more as it moves. Two pinch.
 import type { Terminal } from "@xterm/xterm";
 
 /** Moving less than this is resting. */
 const SLOP_PX = 8;
 const LONG_PRESS_MS = 450;
+/** A shorter way to the side is no swipe. */
+const SWIPE_PX = 70;
 /** What is left of the speed after each frame of momentum. */
 const FRICTION = 0.95;
 const MIN_SPEED_PX = 0.5;
@@ -18,35 +21,49 @@ type Gesture = {
   readonly longPress: ReturnType<typeof setTimeout>;
   /** What scrolls: momentum ends when another program draws. */
   readonly scrolled: Scrolled;
-  /** Where the finger was last, and how far it moved then. */
+  /** Where the finger was last, and how far it moved down then. */
+  lastX: number;
   lastY: number;
   speed: number;
-  kind: "resting" | "scrolling" | { readonly selectedFrom: Cell; readonly length: number };
+  kind:
+    | "resting"
+    | "scrolling"
+    | "swiping"
+    | { readonly selectedFrom: Cell; readonly length: number }
+    | { readonly pinchedFromPx: number; scale: number };
 };
+
+/** To the next or the previous session. */
+export type SwipeDirection = 1 | -1;
 
 export type TouchOptions = {
   readonly terminal: Terminal;
   /** As if it had been typed. */
   readonly type: (text: string) => void;
+  readonly onSwipe: (direction: SwipeDirection) => void;
+  /** `scale`: how far apart the fingers are, in terms of where they began. `isOver`: they are lifted. */
+  readonly onPinch: (scale: number, isOver: boolean) => void;
 };
 
 export class TouchInput implements Disposable {
+  readonly #options: TouchOptions;
   readonly #terminal: Terminal;
-  readonly #type: (text: string) => void;
   readonly #stop = new AbortController();
+  #pane: HTMLElement | undefined;
   #screen: HTMLElement | undefined;
   #gesture: Gesture | undefined;
   /** Moved and not scrolled: less than a line. */
   #restPx = 0;
   #frame = 0;
 
-  constructor({ terminal, type }: TouchOptions) {
-    this.#terminal = terminal;
-    this.#type = type;
+  constructor(options: TouchOptions) {
+    this.#options = options;
+    this.#terminal = options.terminal;
   }
 
-  /** To be called when the terminal is drawn into the element. */
+  /** To be called when the terminal is drawn into the element, which scrolls where the terminal is larger. */
   open(element: HTMLElement): void {
+    this.#pane = element;
     this.#screen = element.querySelector<HTMLElement>(".xterm-screen") ?? element;
     const options = { signal: this.#stop.signal, passive: false };
     element.addEventListener("touchstart", (event) => this.#began(event), options);
@@ -64,37 +81,62 @@ export class TouchInput implements Disposable {
 
   #began(event: TouchEvent): void {
     this.#forget();
-    const [touch] = event.touches;
-    if (touch === undefined || event.touches.length > 1) return;
+    const [touch, second] = event.touches;
+    if (touch === undefined || event.touches.length > 2) return;
     const { clientX: x, clientY: y } = touch;
+    const at = { x, y, lastX: x, lastY: y, speed: 0, scrolled: this.#scrolled };
     const longPress = setTimeout(() => this.#select(), LONG_PRESS_MS);
-    const scrolled = this.#scrolled;
-    this.#gesture = { x, y, longPress, scrolled, lastY: y, speed: 0, kind: "resting" };
+    this.#gesture = { ...at, longPress, kind: "resting" };
+    if (second === undefined) return;
+    clearTimeout(longPress);
+    this.#gesture.kind = { pinchedFromPx: distance(touch, second), scale: 1 };
   }
 
   #moved(event: TouchEvent): void {
     const gesture = this.#gesture;
-    const [touch] = event.touches;
+    const [touch, second] = event.touches;
     if (gesture === undefined || touch === undefined) return;
-    if (gesture.kind === "resting") {
-      const [right, down] = [Math.abs(touch.clientX - gesture.x), Math.abs(touch.clientY - gesture.y)];
-      if (Math.max(right, down) < SLOP_PX) return;
-      // To the side the page pans, where the terminal is wider.
-      if (right > down) {
-        this.#forget();
-        return;
-      }
-      clearTimeout(gesture.longPress);
-      gesture.kind = "scrolling";
-    }
+    if (gesture.kind === "resting" && !this.#hasSetOff(gesture, touch)) return;
     event.preventDefault();
-    if (gesture.kind !== "scrolling") {
+    if (gesture.kind === "scrolling") this.#drag(gesture, touch);
+    else if (typeof gesture.kind === "object" && "selectedFrom" in gesture.kind)
       this.#extend(touch, gesture.kind);
-      return;
+    else if (typeof gesture.kind === "object" && second !== undefined) {
+      gesture.kind.scale = distance(touch, second) / gesture.kind.pinchedFromPx;
+      this.#pinch(gesture.kind.scale, touch, second);
     }
-    gesture.speed = gesture.lastY - touch.clientY;
+    gesture.lastX = touch.clientX;
     gesture.lastY = touch.clientY;
+  }
+
+  /** Whether the finger has left its place; then it is decided where to. */
+  #hasSetOff(gesture: Gesture, { clientX, clientY }: Touch): boolean {
+    const [right, down] = [Math.abs(clientX - gesture.x), Math.abs(clientY - gesture.y)];
+    if (Math.max(right, down) < SLOP_PX) return false;
+    clearTimeout(gesture.longPress);
+    const { scrollWidth = 0, clientWidth = 0 } = this.#pane ?? {};
+    gesture.kind = right > down && scrollWidth <= clientWidth ? "swiping" : "scrolling";
+    return true;
+  }
+
+  /** Moves the terminal in its pane as far as it goes, then what the terminal shows. */
+  #drag(gesture: Gesture, { clientX, clientY }: Touch): void {
+    const down = gesture.lastY - clientY;
+    const before = this.#pane?.scrollTop ?? 0;
+    this.#pane?.scrollBy(gesture.lastX - clientX, down);
+    gesture.speed = down - ((this.#pane?.scrollTop ?? 0) - before);
     this.#scroll(gesture.speed, gesture);
+  }
+
+  /** The place between the fingers stays where it is. */
+  #pinch(scale: number, one: Touch, other: Touch): void {
+    const before = this.#screen?.getBoundingClientRect();
+    this.#options.onPinch(scale, false);
+    const after = this.#screen?.getBoundingClientRect();
+    if (before === undefined || after === undefined || before.width === 0) return;
+    const grown = after.width / before.width - 1;
+    const [x, y] = [(one.clientX + other.clientX) / 2, (one.clientY + other.clientY) / 2];
+    this.#pane?.scrollBy((x - before.left) * grown, (y - before.top) * grown);
   }
 
   #ended(event: TouchEvent): void {
@@ -108,6 +150,18 @@ export class TouchInput implements Disposable {
     // No click follows: it would end the selection.
     event.preventDefault();
     if (gesture.kind === "scrolling") this.#glide(gesture);
+    else if (gesture.kind === "swiping") this.#swipe(gesture);
+    else if ("pinchedFromPx" in gesture.kind) {
+      this.#forget();
+      this.#options.onPinch(gesture.kind.scale, true);
+    }
+  }
+
+  #swipe({ x, y, lastX, lastY }: Gesture): void {
+    this.#forget();
+    const right = lastX - x;
+    if (Math.abs(right) < SWIPE_PX || Math.abs(right) < 2 * Math.abs(lastY - y)) return;
+    this.#options.onSwipe(right < 0 ? 1 : -1);
   }
 
   #forget(): void {
@@ -135,7 +189,7 @@ export class TouchInput implements Disposable {
     const scrolled = this.#scrolled;
     if (scrolled === "mouse") this.#wheel(lines, at);
     else if (scrolled === "normal") this.#terminal.scrollLines(lines);
-    else this.#type((lines > 0 ? "\x1b[B" : "\x1b[A").repeat(Math.abs(lines)));
+    else this.#options.type((lines > 0 ? "\x1b[B" : "\x1b[A").repeat(Math.abs(lines)));
   }
 
   get #scrolled(): Scrolled {
@@ -191,4 +245,8 @@ export class TouchInput implements Disposable {
     const row = Math.min(rows - 1, Math.max(0, Math.floor((y - top) / height)));
     return { col, row: row + buffer.active.viewportY };
   }
+}
+
+function distance(one: Touch, other: Touch): number {
+  return Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
 }
