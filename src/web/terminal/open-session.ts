@@ -266,8 +266,8 @@ export class OpenSession implements Disposable {
   #typed(bytes: Uint8Array): void {
     const { kind } = this.#phase.peek();
     if (kind === "ended" || kind === "watching" || kind === "missing") return;
-    this.#stream.typed();
     this.#input.type(this.modifiers.meant(bytes));
+    this.#stream.typed();
   }
 
   /** A session of this window's size gets other letters, once the fingers are lifted; another is looked at more closely. */
