@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { freePort } from "../../../packages/testing/src/free-port.ts";
+import { hostHealth } from "../../../src/remote/host-process.ts";
 import { ask } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { killIfThere } from "../harness/processes.ts";
@@ -21,7 +22,6 @@ const Listening = z.object({
   loginLink: z.string().optional(),
 });
 const Created = z.object({ id: z.string() });
-const HostStatus = z.object({ sessionHost: z.object({ pid: z.int() }).optional() });
 
 export type ServerProcessOptions = {
   readonly flags?: readonly string[];
@@ -105,8 +105,7 @@ export class ServerProcess implements AsyncDisposable {
 
   /** As a crash of it: its sessions are lost, and the server starts another one. */
   async killSessionHost(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
-    const status = await this.#run(["status", "--json"]);
-    const host = HostStatus.parse(JSON.parse(status || "{}")).sessionHost;
+    const host = await hostHealth(join(this.#controlDir, "host.sock"));
     if (host !== undefined) killIfThere(host.pid, signal);
   }
 
@@ -134,14 +133,6 @@ export class ServerProcess implements AsyncDisposable {
       env: { ...basic, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-  }
-
-  async #run(args: readonly string[]): Promise<string> {
-    const child = this.#spawn(args, {});
-    child.stderr?.resume();
-    let text = "";
-    for await (const chunk of child.stdout ?? []) text += String(chunk);
-    return text;
   }
 }
 

@@ -3,6 +3,8 @@ import { randomInt } from "node:crypto";
 
 const SCALE = Number(process.env.TTYHQ_TEST_SCALE ?? 0.2);
 
+export const IN_FULL = SCALE >= 1;
+
 /** The same seed repeats the choices of a failed run. `scripts/test.ts` draws one for each run and prints it. */
 export const SEED = Number(process.env.TTYHQ_TEST_SEED ?? randomInt(2 ** 31));
 
