@@ -285,11 +285,11 @@ export class Connection implements Disposable {
   async #leave(): Promise<void> {
     const phase = this.#phase;
     if (phase.kind !== "open") return;
-    const answers = this.#events.leaving();
+    const answered = succeeded(this.#events.leaving());
     const leaving = { ...phase, kind: "leaving" } as const;
     this.#enter(leaving);
-    this.#awaitMessage();
-    if (!(await succeeded(answers)) || this.#phase !== leaving) return;
+    if (this.#phase === leaving) this.#awaitMessage();
+    if (!(await answered) || this.#phase !== leaving) return;
     this.#startOver();
     this.#connect();
     this.#events.lost(disconnected());
