@@ -246,5 +246,5 @@ function statusOf(answer: string): number {
 
 function refusal(answer: string): ServiceError {
   const body = Buffer.from(answer.slice(answer.indexOf(END_OF_HEAD) + END_OF_HEAD.length), "latin1");
-  return refusalOf(body.toString(), statusOf(answer));
+  return refusalOf(body, statusOf(answer));
 }

@@ -1,3 +1,4 @@
+import { parseJson } from "../protocol/client/caller.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 
 type Place = { readonly url: string } | { readonly socketPath: string };
@@ -19,13 +20,8 @@ export function unreachable(place: Place, what: string, cause: Error): ServiceEr
 }
 
 /** The error of a server that refused a connection with this body. */
-export function refusalOf(body: string, status: number): ServiceError {
-  const message = `the server answered with status ${status}`;
-  try {
-    return errorFromBody(JSON.parse(body), "host_unreachable", message);
-  } catch {
-    return new ServiceError("host_unreachable", message);
-  }
+export function refusalOf(body: Uint8Array, status: number): ServiceError {
+  return errorFromBody(parseJson(body), "host_unreachable", `the server answered with status ${status}`);
 }
 
 function reasonOf(place: Place, cause: Error): string {

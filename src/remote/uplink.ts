@@ -89,6 +89,5 @@ function linkOver(socket: WebSocket): Link {
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 async function readRefusal(body: AsyncIterable<Uint8Array>, status: number): Promise<ServiceError> {
-  const bytes = await collectBytes(body, MAX_REFUSAL_BYTES).catch(() => new Uint8Array());
-  return refusalOf(new TextDecoder().decode(bytes), status);
+  return refusalOf(await collectBytes(body, MAX_REFUSAL_BYTES).catch(() => new Uint8Array()), status);
 }
