@@ -96,15 +96,17 @@ export class GitWorker implements AsyncDisposable {
     return await process.peer.call(WORKER.call, call, signal);
   }
 
-  /** Starts what it follows. */
+  /** Starts the process: its follow mode and its status need it. */
   resume(): void {
-    void this.#started().catch((error: unknown) => this.#parts.log.warn({ error }, "git worker not started"));
+    this.#started().catch((error: unknown) => {
+      if (!this.#isClosed) this.#parts.log.warn({ error }, "git worker not started");
+    });
   }
 
   /** A session is in that folder. */
   enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
     const presence = this.folders.enter(cwd, options);
-    if (this.#running === undefined) this.#wake();
+    if (this.#running === undefined) this.resume();
     return presence;
   }
 
@@ -117,7 +119,7 @@ export class GitWorker implements AsyncDisposable {
   /** A client lists the sessions. */
   listed(): void {
     if (this.#running !== undefined) this.#running.process.peer.emit(WORKER.check, {});
-    else if (this.#parts.now() - this.#startedMs >= TRUST_MS && this.folders.isLive) this.#wake();
+    else if (this.#parts.now() - this.#startedMs >= TRUST_MS && this.folders.isLive) this.resume();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -130,10 +132,6 @@ export class GitWorker implements AsyncDisposable {
 
   get #follows(): boolean {
     return this.#parts.store.get().length > 0;
-  }
-
-  #wake(): void {
-    void this.#started().catch(() => undefined);
   }
 
   #started(): Promise<Running> {

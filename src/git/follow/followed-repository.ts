@@ -20,7 +20,7 @@ import { EVENT_FILE } from "../hooks/hook-script.ts";
 import { findRepository, type Repository } from "../repository.ts";
 import { carryOut, checkDisable, checkTwice, type EnableCheck, type Outcome } from "./check.ts";
 import type { FollowList } from "./list.ts";
-import { enabledMessage, sentence, withTime } from "./messages.ts";
+import { enabledMessage, sentence } from "./messages.ts";
 import type { Notice } from "./notices.ts";
 import {
   clearFollowSettings,
@@ -240,7 +240,8 @@ export class FollowedRepository implements AsyncDisposable {
     const where = { repoPath: this.#path, branch };
     for (const message of isOld ? messages.slice(0, -1) : messages) {
       this.#parts.log.info({ ...where, notification: message.type }, "follow mode");
-      this.#parts.notices.add({ notification: withTime(message, where), user });
+      const notification = { ...message, ...where, timestamp: new Date().toISOString() };
+      this.#parts.notices.add({ notification, user });
     }
   }
 

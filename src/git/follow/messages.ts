@@ -15,12 +15,17 @@ const ENDS: Readonly<Record<Exclude<EndReason, "asked">, string>> = {
   branch_gone: "Follow mode disabled: the branch of the main repository was deleted",
 };
 
+const WORKTREE_SYNCED: Message = {
+  ...{ type: "worktree-synced", level: "info" },
+  ...{ title: "Worktree Synced", message: "Worktree synced with latest commits" },
+};
+
 /** `undefined`: no notification is needed. */
 export function doneMessage(action: Action, state: FollowState): Message | undefined {
   switch (action.kind) {
     case "fast-forward":
     case "check-out":
-      return action.tree === "main" ? mainSynced(`branch '${action.branch}'`) : worktreeSynced();
+      return action.tree === "main" ? mainSynced(`branch '${action.branch}'`) : WORKTREE_SYNCED;
     case "detach":
       return mainSynced(`commit ${short(action.commit)}, as the worktree, which is on no branch`);
     case "stuck":
@@ -79,23 +84,9 @@ export function sentence(action: Action): string {
   }
 }
 
-export function withTime(
-  message: Message,
-  where: { repoPath: string; branch: string | undefined },
-): GitNotification {
-  const { repoPath, branch } = where;
-  const timestamp = new Date().toISOString();
-  return { ...message, repoPath, ...(branch === undefined ? {} : { branch }), timestamp };
-}
-
 function mainSynced(to: string): Message {
   const message = `Main repository synced to ${to}`;
   return { type: "main-synced", level: "info", title: "Main Repository Synced", message };
-}
-
-function worktreeSynced(): Message {
-  const message = "Worktree synced with latest commits";
-  return { type: "worktree-synced", level: "info", title: "Worktree Synced", message };
 }
 
 function failed(message: string): Message {
