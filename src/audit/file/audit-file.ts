@@ -14,8 +14,6 @@ import type { SealedHead } from "./sealed-head.ts";
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 /** Lines waiting for a slow disk; over that new ones are lost and counted. */
 const MAX_WAITING_LINES = 10_000;
-/** How often the server checks whether the file was moved, when there is something to write. */
-const CHECK_MS = 1_000;
 const STOP_TIMEOUT_MS = 2_000;
 /** Approximately what the chain adds to a line. */
 const CHAIN_BYTES = 100;
@@ -36,8 +34,8 @@ type AuditFileOptions = {
 /**
  * The audit log: an append-only file of mode 0600, with one write per turn of the event loop. Its lines are a hash
  * chain (chain.ts) across rotations and restarts; the last line is sealed after each write. At 64 MiB the file
- * becomes audit.log.1, and older ones move on; four are kept. If another program moves the file away, a new one is
- * started within a second. If it cannot be written, the service continues: lines are lost and counted, the log has
+ * becomes audit.log.1, and older ones move on; four are kept. If another program or server moves the file away, a new
+ * one is started. If it cannot be written, the service continues: lines are lost and counted, the log has
  * one message, and the first line after the gap has the number of lost lines. Lost lines have no sequence number.
  */
 export class AuditFile implements Audit, AsyncDisposable {
@@ -49,7 +47,6 @@ export class AuditFile implements Audit, AsyncDisposable {
   #notes: readonly AuditEntry[] = [];
   #waiting: string[] = [];
   #writing: Promise<void> | undefined;
-  #checkedAtMs = 0;
   #maxBytes: number;
   #written = 0;
   #lost = 0;
@@ -158,11 +155,8 @@ export class AuditFile implements Audit, AsyncDisposable {
 
   /** A new file if the current one was moved away or is full. */
   async #current(more: number): Promise<LineFile> {
-    const { path } = this.#options;
-    const now = performance.now();
-    const isDue = now - this.#checkedAtMs > CHECK_MS;
-    if (isDue) this.#checkedAtMs = now;
-    if (isDue && this.#file !== undefined && !(await this.#file.isAt(path))) await this.#close();
+    const isMoved = this.#file !== undefined && !(await this.#file.isAt(this.#options.path));
+    if (isMoved) await this.#close();
     const file = this.#file ?? (await this.#reopen());
     const isFull = file.isRegular && file.bytes > 0 && file.bytes + more > this.#maxBytes;
     return isFull ? await this.#rotate(file) : file;
@@ -172,14 +166,11 @@ export class AuditFile implements Audit, AsyncDisposable {
   async #rotate(file: LineFile): Promise<LineFile> {
     const { path, log, maxBytes } = this.#options;
     try {
-      // Another server on the same file may have rotated it.
-      if (await file.isAt(path)) {
-        for (let number = KEPT_FILES - 1; number > 0; number -= 1) {
-          await rename(`${path}.${number}`, `${path}.${number + 1}`).catch(unlessMissing);
-        }
-        await rename(path, `${path}.1`);
-        await this.#noteRotation();
+      for (let number = KEPT_FILES - 1; number > 0; number -= 1) {
+        await rename(`${path}.${number}`, `${path}.${number + 1}`).catch(unlessMissing);
       }
+      await rename(path, `${path}.1`);
+      await this.#noteRotation();
     } catch (error) {
       log.error({ error, path }, "full audit log not moved on");
       this.#maxBytes = file.bytes + maxBytes;
