@@ -73,20 +73,11 @@ export function ownedRequest(
   { method, owner, account }: Pick<Principal, "method" | "owner" | "account">,
   accountOf: AccountOf,
 ): CreateSession {
-  const { owner: named, account: asked, ...rest } = request;
+  const { owner: named } = request;
   if (method === "socket") return request;
-  if (method === "hq" && owner === undefined && named !== undefined) {
-    return { ...rest, ...known({ owner: named, account: accountOf(named) }) };
-  }
-  return { ...rest, ...known({ owner, account }) };
-}
-
-/** Without absent members: a record would show them. */
-function known({
-  owner,
-  account,
-}: Pick<Principal, "owner" | "account">): Pick<CreateSession, "owner" | "account"> {
-  return { ...(owner !== undefined && { owner }), ...(account !== undefined && { account }) };
+  if (method === "hq" && owner === undefined && named !== undefined)
+    return { ...request, account: accountOf(named) };
+  return { ...request, owner, account };
 }
 
 /** A conflict would reveal that another user's session has that id, unless the id cannot be guessed. */

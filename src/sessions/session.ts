@@ -18,7 +18,7 @@ import { exitData, type Gap, lostBefore } from "./journal/event.ts";
 import type { Journal } from "./journal/journal.ts";
 import { type FinishedCommand, Foreground } from "./pty/foreground.ts";
 import { OutputBatch, type OutputPiece } from "./pty/output-batch.ts";
-import { endProcesses, readStartTicks, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
+import { endProcesses, readStat, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
 import type { Pty } from "./pty/pty.ts";
 import { TitleScan } from "./pty/title-scan.ts";
 import type { SessionFiles } from "./storage/control-dir.ts";
@@ -310,7 +310,7 @@ export class Session {
   async #end(): Promise<void> {
     this.#isEndRequested = true;
     // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
-    const startTicks = this.#stored.startTicks ?? readStartTicks(this.#stored.pid);
+    const startTicks = this.#stored.startTicks ?? readStat(this.#stored.pid)?.startTicks;
     await endProcesses(this.#stored.pid, startTicks, { graceMs: KILL_GRACE_MS });
     await this.exited;
   }

@@ -44,11 +44,6 @@ export function startTicks(pid: number): number | undefined {
   return statIfReadable(pid)?.startTicks;
 }
 
-/** The same, but throws without a free file descriptor. */
-export function readStartTicks(pid: number): number | undefined {
-  return readStat(pid)?.startTicks;
-}
-
 /** False for zombies. */
 export function isRunning(pid: number): boolean {
   return statIfReadable(pid)?.isZombie === false;
@@ -222,7 +217,7 @@ async function readAll(): Promise<readonly ProcessStat[]> {
 }
 
 /** Undefined if there is none, or it is not readable. Throws without a free file descriptor. */
-function readStat(pid: number): ProcessStat | undefined {
+export function readStat(pid: number): ProcessStat | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
   } catch (error) {

@@ -12,8 +12,8 @@ test("whoever asks gets a session of their own, whatever they say", () => {
 
 test("the server's own user gets one of the server's own", () => {
   const made = ownedRequest(request, { method: "token" }, accountOf);
-  expect(made).not.toHaveProperty("owner");
-  expect(made).not.toHaveProperty("account");
+  expect(made.owner).toBeUndefined();
+  expect(made.account).toBeUndefined();
 });
 
 test("an HQ says whose it is, and the remote as whom it runs", () => {
@@ -27,7 +27,7 @@ test("an HQ that asks for one of its users gets that one's", () => {
   const ada = { method: "hq", owner: "ada", account: undefined } as const;
   const made = ownedRequest(request, ada, accountOf);
   expect(made.owner).toBe("ada");
-  expect(made).not.toHaveProperty("account");
+  expect(made.account).toBeUndefined();
 });
 
 test("through the private socket both are taken as they are", () => {
