@@ -1,15 +1,17 @@
+const BEL = Buffer.of(0x07);
+/** ESC \ */
+const STRING_END = Buffer.of(0x1b, 0x5c);
+/** Longer sequences are ignored. */
+const MAX_BYTES = 512;
 const ESC = 0x1b;
-const BEL = 0x07;
-const BACKSLASH = 0x5c;
 const CLOSING_BRACKET = 0x5d;
-/** End or abort a sequence: BEL, CAN and SUB. */
-const ENDS = [BEL, 0x18, 0x1a];
-/** 133; */
-const MARK_PREFIX = [0x31, 0x33, 0x33, 0x3b];
-/** Longer titles are ignored. */
-const MAX_TITLE_BYTES = 512;
-/** ESC ] 0 ; or ESC ] 2 ; */
-const PREFIX_BYTES = 4;
+/** OSC 8 */
+const LINK = 0x38;
+/** BEL ends a sequence; CAN and SUB abort it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
+const ENDED = /[\x07\x18\x1a]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a title with control characters is shown without them
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 
 /** Marks of a shell integration (OSC 133): C, a command starts; D, it has ended, perhaps with its exit code. */
 export type CommandMark =
@@ -28,73 +30,56 @@ export type ScanResult = {
  * rarer than ESC in coloured output, at the speed of memchr, and from there backwards the beginning.
  */
 export class TitleScan {
-  /** The end of the last piece, which may have the beginning of a title. */
-  #tail: Uint8Array = new Uint8Array(0);
+  /** The end of the last piece, which may have the beginning of a sequence. */
+  #tail: Buffer = Buffer.alloc(0);
 
   scan(bytes: Uint8Array): ScanResult {
-    const seam = new Uint8Array(this.#tail.length + Math.min(bytes.length, MAX_TITLE_BYTES));
-    seam.set(this.#tail);
-    seam.set(bytes.subarray(0, MAX_TITLE_BYTES), this.#tail.length);
-    const first = scanFrom(seam, this.#tail.length);
-    this.#tail = (bytes.length >= MAX_TITLE_BYTES ? bytes : seam).slice(-MAX_TITLE_BYTES);
-    if (bytes.length <= MAX_TITLE_BYTES) return first;
-    const second = scanFrom(bytes, MAX_TITLE_BYTES);
-    return {
-      title: second.title ?? first.title,
-      marks: [...first.marks, ...second.marks],
-      hasBell: first.hasBell || second.hasBell,
-    };
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const seam = Buffer.concat([this.#tail, piece.subarray(0, MAX_BYTES)]);
+    const result = { title: undefined, marks: [], hasBell: false };
+    scanFrom(seam, this.#tail.length, result);
+    scanFrom(piece, MAX_BYTES, result);
+    this.#tail = Buffer.from((piece.length >= MAX_BYTES ? piece : seam).subarray(-MAX_BYTES));
+    return result;
   }
 }
 
-function scanFrom(bytes: Uint8Array, start: number): ScanResult {
-  let title: string | undefined;
-  let hasBell = false;
-  const marks: CommandMark[] = [];
-  for (const end of sequenceEnds(bytes, start)) {
-    const begin = sequenceStart(bytes, end);
-    const mark = begin === -1 ? undefined : markAt(bytes, begin, end);
-    if (begin === -1) hasBell ||= bytes[end] === BEL;
-    else if (mark === undefined) title = titleAt(bytes, begin, end) ?? title;
-    else marks.push(mark);
+type Found = { title: string | undefined; marks: CommandMark[]; hasBell: boolean };
+
+/** Adds the sequences that end at `start` or later. */
+function scanFrom(bytes: Buffer, start: number, found: Found): void {
+  const bells = positions(bytes, BEL, start);
+  // Its first byte may be before `start`.
+  const ends = positions(bytes, STRING_END, Math.max(0, start - 1));
+  for (const end of [...bells, ...ends].sort((a, b) => a - b)) {
+    const body = bodyBefore(bytes, end);
+    const [kind, mark, code = ""] = body?.split(";") ?? [];
+    if (body === undefined) found.hasBell ||= bytes[end] === BEL[0];
+    else if (kind === "133" && mark === "C") found.marks.push({ kind: "started" });
+    else if (kind === "133" && mark === "D")
+      found.marks.push(
+        /^\d{1,3}$/.test(code) ? { kind: "finished", exitCode: Number(code) } : { kind: "finished" },
+      );
+    else if ((kind === "0" || kind === "2") && mark !== undefined)
+      found.title = Buffer.from(body.slice(2), "latin1").toString().replace(CONTROLS, "");
   }
-  return { title, marks, hasBell };
 }
 
-/** Positions of BEL and ESC \, in order. */
-function sequenceEnds(bytes: Uint8Array, start: number): readonly number[] {
-  const ends: number[] = [];
-  for (let at = bytes.indexOf(BEL, start); at !== -1; at = bytes.indexOf(BEL, at + 1)) ends.push(at);
-  const bells = ends.length;
-  for (let at = bytes.indexOf(BACKSLASH, start); at !== -1; at = bytes.indexOf(BACKSLASH, at + 1)) {
-    if (bytes[at - 1] === ESC) ends.push(at - 1);
-  }
-  return bells === 0 || bells === ends.length ? ends : ends.sort((a, b) => a - b);
+/** Buffer's search is memchr. */
+function positions(bytes: Buffer, searched: Buffer, start: number): number[] {
+  const found: number[] = [];
+  for (let at = bytes.indexOf(searched, start); at !== -1; at = bytes.indexOf(searched, at + 1))
+    found.push(at);
+  return found;
 }
 
-/** Position of the ESC ] of the sequence that ends at `end`, or -1. */
-function sequenceStart(bytes: Uint8Array, end: number): number {
-  const from = Math.max(0, end - MAX_TITLE_BYTES);
-  const before = bytes.subarray(from, end);
+/** The text of the OSC that ends at `end`, a character per byte; undefined if none does. */
+function bodyBefore(bytes: Buffer, end: number): string | undefined {
+  const before = bytes.subarray(Math.max(0, end - MAX_BYTES), end);
   const begin = before.lastIndexOf(ESC);
-  if (begin === -1 || before[begin + 1] !== CLOSING_BRACKET) return -1;
-  return ENDS.some((byte) => before.includes(byte, begin)) ? -1 : from + begin;
-}
-
-/** OSC 133 ; C and D. */
-function markAt(bytes: Uint8Array, begin: number, end: number): CommandMark | undefined {
-  if (MARK_PREFIX.some((byte, index) => bytes[begin + 2 + index] !== byte)) return undefined;
-  const text = new TextDecoder("latin1").decode(bytes.subarray(begin + 2 + MARK_PREFIX.length, end));
-  const [kind, code = ""] = text.split(";");
-  if (kind === "C") return { kind: "started" };
-  if (kind !== "D") return undefined;
-  return /^\d{1,3}$/.test(code) ? { kind: "finished", exitCode: Number(code) } : { kind: "finished" };
-}
-
-function titleAt(bytes: Uint8Array, begin: number, end: number): string | undefined {
-  const kind = bytes[begin + 2];
-  if ((kind !== 0x30 && kind !== 0x32) || bytes[begin + 3] !== 0x3b) return undefined;
-  const text = new TextDecoder().decode(bytes.subarray(begin + PREFIX_BYTES, end));
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a title with control characters is shown without them
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "");
+  if (begin === -1 || before[begin + 1] !== CLOSING_BRACKET) return undefined;
+  // Some output has many links, which end with ESC \ and need not be read.
+  if (before[begin + 2] === LINK && bytes[end] === ESC) return undefined;
+  const body = before.toString("latin1", begin + 2);
+  return ENDED.test(body) ? undefined : body;
 }
