@@ -1,11 +1,13 @@
 import { concatBytes } from "../lib/data/collect.ts";
 
+const NOTHING = new Uint8Array(0);
+
 /**
  * Splits output only between UTF-8 characters: VibeTunnel's clients decode each STDOUT frame separately, and xterm.js 6 loses
  * some characters that are split over two writes. Holds at most 3 bytes.
  */
 export class WholeCharacters {
-  #held: Uint8Array = new Uint8Array(0);
+  #held: Uint8Array = NOTHING;
 
   /** The beginning of an incomplete character. */
   get held(): Uint8Array {
@@ -16,7 +18,8 @@ export class WholeCharacters {
   take(bytes: Uint8Array): Uint8Array {
     const all = this.#held.length === 0 ? bytes : concatBytes([this.#held, bytes]);
     const cut = all.length - incompleteUtf8Bytes(all);
-    this.#held = all.slice(cut);
+    // Not slice, which is a view of a Buffer.
+    this.#held = cut === all.length ? NOTHING : new Uint8Array(all.subarray(cut));
     return cut === all.length ? all : all.subarray(0, cut);
   }
 

@@ -7,17 +7,18 @@ const MAX_READ_BYTES = BLOCK_BYTES + 1024;
 
 /** Synchronous reads of a session's output, for the screen thread. */
 export class ScreenFile implements Disposable {
-  readonly #output: string | Uint8Array;
-  readonly #block = new Uint8Array(MAX_READ_BYTES);
+  readonly #output: string | Buffer;
+  readonly #block = Buffer.alloc(MAX_READ_BYTES);
   #descriptor: number | undefined;
 
   /** `output`: its path or its bytes. */
   constructor(output: string | Uint8Array) {
-    this.#output = output;
+    this.#output =
+      typeof output === "string" ? output : Buffer.from(output.buffer, output.byteOffset, output.length);
   }
 
-  /** Valid until the next call; at most BLOCK_BYTES and 1,024 bytes. Throws if the file is unreadable or too short. */
-  read(offset: number, length: number): Uint8Array {
+  /** A Buffer, because its search is memchr. Valid until the next call; at most BLOCK_BYTES and 1,024 bytes. Throws if the file is unreadable or too short. */
+  read(offset: number, length: number): Buffer {
     if (typeof this.#output !== "string") return this.#output.subarray(offset, offset + length);
     let done = 0;
     while (done < length) {

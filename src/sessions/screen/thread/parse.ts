@@ -6,7 +6,7 @@ import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { BLOCK_BYTES, ScreenFile } from "./file.ts";
 import { isSameSize, type Screen, type ScreenSource, sizeAt } from "./message.ts";
 import { scanPlain } from "./plain-output.ts";
-import { findReset, findShortcut } from "./shortcut.ts";
+import { findShortcut } from "./shortcut.ts";
 
 /** Parsed in one step. */
 const PIECE_BYTES = 32 * 1024;
@@ -15,6 +15,8 @@ const MIN_SHORTCUT_BYTES = 512 * 1024;
 /** Range of the search for a reset of the terminal. */
 const MIN_RESET_SEARCH_BYTES = 2 * 1024 * 1024;
 const MAX_RESET_SEARCH_BYTES = 64 * 1024 * 1024;
+/** ESC c */
+const RESET = Buffer.of(0x1b, 0x63);
 const TO_BOTTOM_LEFT = new TextEncoder().encode("\x1b[9999;1H");
 
 /** A terminal, its requested size, and the offset of the parsed output. */
@@ -91,13 +93,14 @@ export function* parseOutput(screen: ParsedScreen, source: ScreenSource): Genera
   }
 }
 
-/** Scans block by block, backwards from the end of the output. */
+/** The offset of the last ESC c. Scans block by block, backwards from the end of the output. */
 function* findLastReset(file: ScreenFile, from: number, upTo: number): Generator<void, number | undefined> {
   if (upTo - from < MIN_RESET_SEARCH_BYTES) return undefined;
   for (let end = upTo; end > from && upTo - end < MAX_RESET_SEARCH_BYTES; ) {
     const start = Math.max(from, end - BLOCK_BYTES);
-    const reset = findReset(file, start, end, upTo);
-    if (reset !== undefined) return reset;
+    const bytes = file.read(start, Math.min(end + 1, upTo) - start);
+    // `includes` is fast, and mostly false.
+    if (bytes.includes(RESET)) return start + bytes.lastIndexOf(RESET);
     end = start;
     yield;
   }

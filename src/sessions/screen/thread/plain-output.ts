@@ -22,8 +22,7 @@ export type PlainScan = {
   readonly hasColors: boolean;
 };
 
-export function scanPlain(bytes: Uint8Array): PlainScan {
-  const buffer = asBuffer(bytes);
+export function scanPlain(buffer: Buffer): PlainScan {
   const shift = Math.min(...SHIFTS.map((byte) => orLength(buffer.indexOf(byte), buffer)));
   const c1 = firstC1(buffer, shift);
   const limit = Math.min(shift, c1);
@@ -51,11 +50,6 @@ export function colorLength(bytes: Uint8Array, start: number): number | undefine
     if (byte < 0x30 || byte > 0x3b) return undefined;
   }
   return end === bytes.length ? 0 : undefined;
-}
-
-/** Buffer's search is memchr; that of Uint8Array is thirty times slower. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Position of the first two-byte control, complete or not; at most `limit`. */

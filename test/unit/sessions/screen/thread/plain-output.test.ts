@@ -19,11 +19,11 @@ test.each([
   ["an escape at the end", "one", "\x1b", "cut", false],
 ])("%s", (_, plain, rest, stop, hasColors) => {
   const end = encoder.encode(plain).length;
-  expect(scanPlain(encoder.encode(plain + rest))).toEqual({ end, stop, hasColors });
+  expect(scanPlain(Buffer.from(plain + rest))).toEqual({ end, stop, hasColors });
 });
 
 test("the first byte of a character at the end may begin a control", () => {
-  const bytes = Uint8Array.of(0x61, 0xc2);
+  const bytes = Buffer.of(0x61, 0xc2);
   expect(scanPlain(bytes)).toEqual({ end: 1, stop: "cut", hasColors: false });
 });
 
@@ -50,8 +50,8 @@ test("a scan ends where the slow way of looking at it says", () => {
   );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-      const bytes = encoder.encode(pieces.join(""));
-      const text = Buffer.from(bytes).toString("latin1");
+      const bytes = Buffer.from(pieces.join(""));
+      const text = bytes.toString("latin1");
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
       const plain = /^(?:[^\x0e\x0f\x1b\xc2]|\xc2[\xa0-\xff]|\xc2(?=[^\x80-\xff])|\x1b\[[0-9:;]*m)*/;
       expect(scanPlain(bytes).end).toBe(plain.exec(text)?.[0].length);
