@@ -3,7 +3,7 @@
 import { Ring } from "../lib/data/ring.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type GitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
-import { encodeFrame, FrameType, type Magic, withMagic } from "../protocol/frame/frame.ts";
+import { encodeFrame, encodeOutputFrame, FrameType, type Magic, withMagic } from "../protocol/frame/frame.ts";
 import { type Resync, SubscribeFlag } from "../protocol/frame/payload.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES, MAX_REPLAY_BYTES } from "../protocol/limits.ts";
 import type { SessionRecord, TerminalSize } from "../protocol/schemas/session.ts";
@@ -68,6 +68,28 @@ export class SharedOutput {
     this.#stdoutTV ??= encodeFrame(FrameType.STDOUT, this.#sessionId, this.bytes, magic);
     return this.#stdoutTV;
   }
+}
+
+/** Encodes the output of one session for one client. */
+export type OutputEncoder = {
+  /** Undefined if the bytes complete no character. `run`: the same bytes with the frames of all clients. */
+  output(offset: number, bytes: Uint8Array, run?: SharedOutput): Uint8Array | undefined;
+  /** `payload`: of RESYNC. */
+  screen(screen: { readonly payload: Uint8Array; readonly resync: Resync }): Uint8Array;
+  /** At the end of the output: the held bytes, although they are no character. */
+  rest(): Uint8Array | undefined;
+  /** Number of held bytes of an incomplete character. */
+  readonly heldBytes: number;
+};
+
+/** For clients with offsets. */
+export function offsetEncoder(sessionId: string, magic: Magic): OutputEncoder {
+  return {
+    output: (offset, bytes, run) => run?.output(magic) ?? encodeOutputFrame(sessionId, offset, bytes, magic),
+    screen: ({ payload }) => encodeFrame(FrameType.RESYNC, sessionId, payload, magic),
+    rest: () => undefined,
+    heldBytes: 0,
+  };
 }
 
 export class Feed implements Disposable {

@@ -11,11 +11,19 @@ import {
   STALLED_AFTER_MS,
 } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
-import type { Feed, FeedChange, FeedEntry, FeedReader, SharedOutput } from "../feed.ts";
+import {
+  type Feed,
+  type FeedChange,
+  type FeedEntry,
+  type FeedReader,
+  type OutputEncoder,
+  offsetEncoder,
+  type SharedOutput,
+} from "../feed.ts";
 import { headerEvent, planReplay } from "../legacy/replay.ts";
+import { stdoutEncoder } from "../legacy/stdout-encoder.ts";
 import type { FrameSource, Outbox } from "../outbox.ts";
 import { readHistory } from "./history.ts";
-import { type OutputEncoder, offsetEncoder, stdoutEncoder } from "./output-encoder.ts";
 import { readScreen, screenAt } from "./screen.ts";
 import { readSnapshot, Snapshots } from "./snapshots.ts";
 
@@ -128,7 +136,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     else if (change === "git-status") this.#isStatusDue = true;
     else if (this.feed.record.status === "exited") this.#snapshots?.finish();
     else if (change === "snapshot" || !this.feed.hasSnapshots) this.#snapshots?.changed();
-    if (change !== "lost") this.#wake();
+    if (change !== "lost") this.#host.outbox.ready(this);
   }
 
   /** The next frame for the client; undefined if there is none now. The outbox is told when there is one. */
@@ -157,10 +165,6 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
 
   #has(flag: number): boolean {
     return (this.#flags & flag) !== 0;
-  }
-
-  #wake(): void {
-    this.#host.outbox.ready(this);
   }
 
   /** The offset at which the client's output begins or continues. */
@@ -206,7 +210,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     catchUp.isBusy = true;
     const done = (): void => {
       catchUp.isBusy = false;
-      if (!catchUp.stop.signal.aborted) this.#wake();
+      if (!catchUp.stop.signal.aborted) this.#host.outbox.ready(this);
     };
     // A catch-up that failed for good is busy until the next SUBSCRIBE.
     catchUp.steps.next().then(done, () => undefined);
@@ -355,7 +359,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
       ...request,
       now: this.#host.now,
       read: (signal) => readSnapshot(this.feed, this.#backend, signal),
-      onReady: () => this.#wake(),
+      onReady: () => this.#host.outbox.ready(this),
     });
   }
 
