@@ -38,32 +38,34 @@ export class ProviderLogin implements Disposable {
   readonly #parts: ProviderLoginParts;
   /** Open connections of this login. */
   readonly #open = new Emitter<void>();
-  readonly #ended: () => void;
+  /** Disposed when the login ends. */
+  readonly #scope = new DisposableStack();
   readonly #backoff: Backoff;
   /** Never rejects. */
   readonly #renew = singleFlight(() => this.#ask());
-  readonly #endTimer: NodeJS.Timeout;
   #renewTimer: NodeJS.Timeout | undefined;
   #answer: ProviderAnswer;
   #answeredAt: number;
   #dueAt = 0;
   #isUsed = true;
-  #isOver = false;
 
   /** `ended` is called once. */
   constructor(parts: ProviderLoginParts, ended: () => void) {
     this.#parts = parts;
-    this.#ended = ended;
     this.#answer = parts.answer;
     this.#answeredAt = parts.now();
     const { random, lifetimeMs = PROXY_LOGIN_LIFETIME_MS } = parts;
     this.#backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random });
-    this.#endTimer = setTimeout(() => this[Symbol.dispose](), lifetimeMs).unref();
+    const endTimer = setTimeout(() => this[Symbol.dispose](), lifetimeMs).unref();
+    this.#scope.defer(() => this.#open.emit());
+    this.#scope.defer(ended);
+    this.#scope.defer(() => clearTimeout(this.#renewTimer));
+    this.#scope.defer(() => clearTimeout(endTimer));
     this.#renewAfter(this.#dueAfterMs);
   }
 
   get isOver(): boolean {
-    return this.#isOver;
+    return this.#scope.disposed;
   }
 
   get user(): ProxyUser {
@@ -77,25 +79,20 @@ export class ProviderLogin implements Disposable {
   /** Call for each request. ServiceError `unauthorized` if the login has ended. */
   async use(): Promise<void> {
     this.#isUsed = true;
-    if (!this.#isOver && !this.#isGood) await this.#renew();
-    else if (!this.#isOver && this.#parts.now() >= this.#dueAt) void this.#renew();
-    if (this.#isOver) throw new ServiceError("unauthorized", "your login is over: log in again");
+    if (!this.isOver && !this.#isGood) await this.#renew();
+    else if (!this.isOver && this.#parts.now() >= this.#dueAt) void this.#renew();
+    if (this.isOver) throw new ServiceError("unauthorized", "your login is over: log in again");
   }
 
   /** For connections, which `over` closes when the login ends, at once if it has. */
   whenOver(over: () => void): Disposable {
-    if (this.#isOver) over();
+    if (this.isOver) over();
     return this.#open.on(over);
   }
 
   /** Logs out. */
   [Symbol.dispose](): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    clearTimeout(this.#endTimer);
-    clearTimeout(this.#renewTimer);
-    this.#ended();
-    this.#open.emit();
+    this.#scope.dispose();
   }
 
   get #canAsk(): boolean {
@@ -113,7 +110,7 @@ export class ProviderLogin implements Disposable {
 
   #renewAfter(ms: number): void {
     this.#dueAt = this.#canAsk ? this.#parts.now() + ms : Number.POSITIVE_INFINITY;
-    if (!this.#canAsk || this.#isOver) return;
+    if (!this.#canAsk || this.isOver) return;
     clearTimeout(this.#renewTimer);
     this.#renewTimer = setTimeout(() => {
       if (this.#isUsed || this.#open.size > 0) void this.#renew();
