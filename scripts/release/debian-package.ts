@@ -67,7 +67,8 @@ export function makeDebianPackage(target: Architecture, tree: string, folder: st
   writeExecutable(into("DEBIAN/postinst"), POSTINST);
   writeExecutable(into("DEBIAN/prerm"), PRERM);
   const file = join(out, `ttyhq_${version}_${DEBIAN_ARCH[target]}.deb`);
-  execFileSync("dpkg-deb", ["--root-owner-group", "-Zgzip", "--build", folder, file], {
+  // dpkg-deb's own level is 9, which takes twice the time for one percent.
+  execFileSync("dpkg-deb", ["--root-owner-group", "-Zgzip", "-z6", "--build", folder, file], {
     env: { ...env, SOURCE_DATE_EPOCH: "0" },
     stdio: "ignore",
   });
