@@ -1,6 +1,5 @@
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import type { Method } from "../../lib/async/rpc.ts";
-import { programFile } from "../../lib/os/installation.ts";
 import { WorkerProcess } from "../../lib/os/worker-process.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_WORKER_IDLE_MS } from "../../protocol/limits.ts";
@@ -10,9 +9,14 @@ import { ACCOUNT_WORKER_IDLE_MS } from "../../protocol/limits.ts";
  * or is late. It gets nothing of the server's environment. The caller bounds the number of calls.
  */
 export class AccountWorker implements Disposable {
+  readonly #program: string;
   #process: WorkerProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
   #uses = 0;
+
+  constructor(program: string) {
+    this.#program = program;
+  }
 
   /** ServiceError `internal_error` if the worker fails or does not answer in time. */
   async call<Input, Answer>(method: Method<Input, Answer>, input: Input, timeoutMs: number): Promise<Answer> {
@@ -56,7 +60,7 @@ export class AccountWorker implements Disposable {
 
   #start(): WorkerProcess {
     const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
-    const program = { file: process.execPath, args: [programFile("account-worker")], env };
+    const program = { file: process.execPath, args: [this.#program], env };
     const worker = new WorkerProcess(program, { name: "account worker", code: "internal_error" });
     void worker.ended.then(() => {
       if (this.#process === worker) this.#process = undefined;

@@ -3,6 +3,7 @@ import type { Method } from "../../lib/async/rpc.ts";
 import { Semaphore } from "../../lib/async/semaphore.ts";
 import { KeyedSingleFlight } from "../../lib/async/single-flight.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
+import { programFile } from "../../lib/os/installation.ts";
 import type { SystemAccount } from "../../lib/os/system-account.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
@@ -21,8 +22,9 @@ import type { OpenPam } from "./pam.ts";
 
 /** PAM has a worker of its own, which starts a process for each login. */
 export class Accounts implements Disposable {
-  readonly #lookups = new AccountWorker();
-  readonly #pam = new AccountWorker();
+  readonly #program: string;
+  readonly #lookups: AccountWorker;
+  readonly #pam: AccountWorker;
   readonly #semaphore = new Semaphore({
     permits: ACCOUNT_LOOKUPS_AT_ONCE,
     maxWaiting: MAX_WAITING_ACCOUNT_LOOKUPS,
@@ -36,7 +38,10 @@ export class Accounts implements Disposable {
   #lastLogin = 0;
 
   /** `now`: monotonic milliseconds. */
-  constructor(now: () => number) {
+  constructor(now: () => number, program = programFile("account-worker")) {
+    this.#program = program;
+    this.#lookups = new AccountWorker(program);
+    this.#pam = new AccountWorker(program);
     const memory = { lifetimeMs: ACCOUNT_MEMORY_MS, maxEntries: MAX_ACCOUNTS, now };
     this.#known = new ExpiringMap(memory);
     this.#groups = new ExpiringMap(memory);
@@ -95,7 +100,7 @@ export class Accounts implements Disposable {
   /** The authorized_keys files of an account. The worker becomes that user and then exits. */
   async keyFiles(owner: KeyOwner): Promise<KeyFiles> {
     return await this.#semaphore.take(async () => {
-      using worker = new AccountWorker();
+      using worker = new AccountWorker(this.#program);
       return await worker.call(ACCOUNTS.keyFiles, owner, KEY_READ_TIMEOUT_MS);
     });
   }

@@ -2,15 +2,18 @@
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { Accounts } from "../../../src/auth/accounts/accounts.ts";
 import { readPublicKey } from "../../../src/auth/ssh/public-key.ts";
 import { userKeys } from "../../../src/auth/ssh/user-keys.ts";
+import { MAIN } from "../harness/test-server.ts";
 import { SshDaemon } from "./ssh-daemon.ts";
 import { SystemUser } from "./system-user.ts";
 
 const run = promisify(execFile);
+/** The built one: each verdict starts it, and from its sources that takes four times as long. */
+const WORKER = join(dirname(MAIN), "account-worker.js");
 
 export type Judgement = { readonly sshd: boolean; readonly ttyhq: boolean };
 export type Place = "127.0.0.1" | "::1";
@@ -23,7 +26,7 @@ export class KeyJudge implements AsyncDisposable {
   readonly #sshd: SshDaemon;
   readonly #directory: string;
   readonly #resources: AsyncDisposableStack;
-  readonly #accounts = new Accounts(() => performance.now());
+  readonly #accounts = new Accounts(() => performance.now(), WORKER);
   readonly #keys = userKeys({
     ...{
       accounts: this.#accounts,

@@ -3,6 +3,7 @@ import { userInfo } from "node:os";
 import { expect, test } from "vitest";
 import { AccountWorker } from "../../../../src/auth/accounts/account-worker.ts";
 import { ACCOUNTS } from "../../../../src/auth/accounts/methods.ts";
+import { programFile } from "../../../../src/lib/os/installation.ts";
 import { childrenOf } from "./children.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -16,7 +17,7 @@ function isWorker(pid: number): boolean {
 /** A worker that has answered, and its process. */
 async function begun() {
   const before = childrenOf(process.pid);
-  const worker = new AccountWorker();
+  const worker = new AccountWorker(programFile("account-worker"));
   const ask = (timeoutMs = TIMEOUT_MS) => worker.call(ACCOUNTS.status, name, timeoutMs);
   expect(await ask()).toMatchObject(found);
   const [pid = 0] = childrenOf(process.pid).filter((each) => !before.includes(each) && isWorker(each));
