@@ -15,7 +15,11 @@ export async function* eventStream(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const stream = new PassThrough();
-  const heartbeat = setInterval(() => stream.write(":heartbeat\n\n"), HEARTBEAT_MS).unref();
+  const beat = (): void => {
+    // Not after the end, nor for a client that has not read the events before.
+    if (stream.writable && !stream.writableNeedDrain) stream.write(":heartbeat\n\n");
+  };
+  const heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
   // The reader gets the error from the stream.
   const done = pipeline(events(session, after, signal), stream).catch(() => undefined);
   void done.then(() => clearInterval(heartbeat));

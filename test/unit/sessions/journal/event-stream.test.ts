@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { eventLine } from "../../../../src/sessions/journal/event.ts";
 import { eventStream } from "../../../../src/sessions/journal/event-stream.ts";
 import { Session } from "../../../../src/sessions/session.ts";
@@ -47,4 +47,22 @@ test("of what a stream has told nothing is held", async () => {
     return;
   }
   expect.unreachable("the stream ends too early");
+});
+
+test("a client that reads slowly gets all events to the exit, however long it takes", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const directory = await mkdtemp(join(tmpdir(), "ttyhq-event-stream-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const session = await endedSession(sessionFiles(directory), 2 * PIECE_BYTES);
+  const stream = eventStream(session, 0, new AbortController().signal);
+  const told = [Buffer.from((await stream.next()).value ?? "")];
+  for (let turn = 0; turn < 200; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(30_000);
+  }
+  for await (const bytes of stream) told.push(Buffer.from(bytes));
+  const text = Buffer.concat(told).toString();
+  expect(text).toMatch(/data: \["exit",0,"one"\]\n\n$/);
+  expect(text.match(/:heartbeat/g)?.length ?? 0).toBeLessThan(200);
 });
