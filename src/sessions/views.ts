@@ -69,8 +69,7 @@ async function output(session: Session, from: number, to: number): Promise<Conte
   const rest = isNext ? (journal?.read(Math.max(onDisk, from), end) ?? []) : [];
   const length = Math.max(0, fileEnd - from) + rest.reduce((sum, bytes) => sum + bytes.length, 0);
   const first = positionOf(gaps, from);
-  const stored = isInFile ? readBytes(files.output, first, first + fileEnd - from) : each([]);
-  return { type: OCTETS, length, body: inTurn(stored, rest) };
+  return { type: OCTETS, length, body: inTurn(readBytes(files.output, first, first + fileEnd - from), rest) };
 }
 
 function notHeld(session: Session, start: number): ServiceError {
@@ -81,11 +80,9 @@ function notHeld(session: Session, start: number): ServiceError {
 }
 
 async function* inTurn(
-  first: AsyncIterable<Uint8Array>,
-  second: Iterable<Uint8Array>,
+  ...sources: readonly (AsyncIterable<Uint8Array> | Iterable<Uint8Array>)[]
 ): AsyncGenerator<Uint8Array> {
-  yield* first;
-  yield* second;
+  for (const source of sources) yield* source;
 }
 
 async function events(session: Session, from: number): Promise<object[]> {
@@ -95,16 +92,12 @@ async function events(session: Session, from: number): Promise<object[]> {
     const { kind, time, offset, data } = event;
     if (kind === "o" || offset < from) continue;
     const gap = gapOf(event);
-    if (gap !== undefined) found.push({ time, offset, kind: "m", data: gapLabel(gap) });
-    else found.push(data === undefined ? { time, offset, kind } : { time, offset, kind, data });
+    const label = gap && gapLabel(gap);
+    found.push({ time, offset, kind: gap === undefined ? kind : "m", data: label ?? data });
   }
   return found;
 }
 
 function whole(type: string, bytes: Uint8Array): Content {
-  return { type, length: bytes.length, body: each([bytes]) };
-}
-
-async function* each(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* pieces;
+  return { type, length: bytes.length, body: inTurn([bytes]) };
 }

@@ -53,9 +53,7 @@ export class Journal {
   #eventsBytes = 0;
   #end = 0;
   #onDisk = 0;
-  /** Number of records that are on disk or were dropped. */
-  #recorded = 0;
-  #stoppedAt: number | undefined;
+  #isStopped = false;
   #failure: unknown;
   #isHigh = false;
   #isClosing = false;
@@ -87,7 +85,7 @@ export class Journal {
 
   /** The size limit was reached. */
   get isStopped(): boolean {
-    return this.#stoppedAt !== undefined;
+    return this.#isStopped;
   }
 
   /** The error of the last write, until a retry succeeds. */
@@ -102,32 +100,27 @@ export class Journal {
 
   /** Does not copy: `bytes` must not change afterwards. Drops the rest at the size limit. */
   append(bytes: Uint8Array, time: number): void {
-    const start = this.#end;
-    this.#end += bytes.length;
-    if (this.#stoppedAt !== undefined) {
-      this.#hold(bytes, time);
-      return;
-    }
-    const room = this.#options.maxBytes - this.#outputBytes - this.#queue.bytes;
+    const room = this.#isStopped ? 0 : this.#options.maxBytes - this.#outputBytes - this.#queue.bytes;
     const kept = bytes.length <= room ? bytes : bytes.subarray(0, room);
-    const offset = start + kept.length;
-    if (kept.length > 0) this.#record({ time, offset, kind: "o" }, kept);
-    if (kept.length < bytes.length || this.#isFullOfRecords) this.#stop(offset, time);
+    this.#end += kept.length;
+    if (kept.length > 0) this.#record({ time, offset: this.#end, kind: "o" }, kept);
+    if (kept.length < bytes.length || this.#isFullOfRecords) this.#stop(time);
     if (kept.length < bytes.length) this.#hold(bytes.subarray(kept.length), time);
     this.#bound();
   }
 
   /** Adds a record without output; a stopped journal accepts only the exit. */
   note(event: JournalEvent): void {
-    if (this.#stoppedAt === undefined || event.kind === "x") this.#record(event);
-    if (this.#stoppedAt === undefined && this.#isFullOfRecords) this.#stop(this.#end, event.time);
+    if (!this.#isStopped || event.kind === "x") this.#record(event);
+    if (this.#isFullOfRecords) this.#stop(event.time);
     this.#bound();
   }
 
   /** Resolves when everything up to now is on disk, or writing has failed. */
   async flushed(): Promise<void> {
     const { added } = this.#queue;
-    while (this.#writing !== undefined && this.#recorded < added) await this.progressed();
+    const isFlushed = (): boolean => this.#lines.length === 0 && this.#queue.gone >= added;
+    while (this.#writing !== undefined && !isFlushed()) await this.progressed();
   }
 
   /** Resolves after the next write, or when the journal is closed. */
@@ -172,9 +165,11 @@ export class Journal {
     return this.#eventsBytes + this.#lines.length + this.#queue.recordBytes >= this.#options.maxBytes;
   }
 
-  #stop(offset: number, time: number): void {
-    this.#stoppedAt = offset;
-    this.#record({ time, offset, kind: "m", data: "recording stopped: the size limit is reached" });
+  #stop(time: number): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    const data = "recording stopped: the size limit is reached";
+    this.#record({ time, offset: this.#end, kind: "m", data });
   }
 
   #record(event: JournalEvent, bytes?: Uint8Array): void {
@@ -184,6 +179,7 @@ export class Journal {
 
   /** In memory only. */
   #hold(bytes: Uint8Array, time: number): void {
+    this.#end += bytes.length;
     this.#beyond.add({ time, offset: this.#end, kind: "o" }, bytes);
     this.#beyond.drop(MAX_HELD_BYTES);
   }
@@ -206,7 +202,7 @@ export class Journal {
         await this.#writeOutput();
         await this.#writeLines();
         // Recovered once the backlog at the start of the retry is on disk.
-        if (this.#recorded >= waiting) this.#failure = undefined;
+        if (this.#queue.gone >= waiting) this.#failure = undefined;
         meter.wrote(meter.now() - begunMs);
         if (this.#queue.cost < RESUME_BACKLOG_BYTES) this.#press(false);
         this.#moved();
@@ -225,7 +221,6 @@ export class Journal {
       this.#eventsBytes += count;
       this.#lines = this.#lines.subarray(count);
     }
-    this.#recorded = this.#queue.gone;
   }
 
   async #writeOutput(): Promise<void> {
