@@ -25,10 +25,11 @@ const MADE_HERE = new Set([
 ]);
 const LINK = /log in with this link, once and within 10 minutes: (\S+)\s/;
 
-test("the program in it follows a session over a kill -9 of the server", async () => {
+test("the program in docs/protocol.md follows a session over a kill -9 of the server", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-readme-"));
   await using server = await TestServer.start({ args: ["--login-link"] });
-  const [, program = ""] = /```js\n([\s\S]*?)```/.exec(await readFile(join(ROOT, "README.md"), "utf8")) ?? [];
+  const [, program = ""] =
+    /```js\n([\s\S]*?)```/.exec(await readFile(join(ROOT, "docs/protocol.md"), "utf8")) ?? [];
   const file = join(directory.path, "follow.mjs");
   await writeFile(file, program);
   const child = spawn(process.execPath, [file, server.loginLink], { stdio: ["ignore", "pipe", "inherit"] });

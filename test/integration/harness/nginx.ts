@@ -1,7 +1,7 @@
 // An nginx of our own, on a loopback port, with a configuration in a directory that goes with it.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -28,15 +28,12 @@ export const IDENTITY = [
   'proxy_set_header Authorization "";',
 ];
 
-const FORWARDING = [
-  "proxy_http_version 1.1;",
-  "proxy_set_header Host $http_host;",
-  "proxy_set_header Upgrade $http_upgrade;",
-  "proxy_set_header Connection $connection_upgrade;",
-  "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
-  "proxy_set_header X-Forwarded-Proto $scheme;",
-  "proxy_buffering off;",
-];
+/** Those of the configuration in docs/exposing.md, but for the address. */
+async function forwarding(): Promise<readonly string[]> {
+  const page = await readFile(new URL("../../../docs/exposing.md", import.meta.url), "utf8");
+  const lines = page.split("\n").map((line) => line.trim());
+  return lines.filter((line) => /^proxy_(?!pass)\w+ .*;$/.test(line));
+}
 
 export class Nginx implements AsyncDisposable {
   readonly url: string;
@@ -106,7 +103,7 @@ async function configuration(options: NginxOptions, directory: string, port: num
         ${login.join("\n")}
         location / {
           proxy_pass ${to};
-          ${[...FORWARDING, ...location].join("\n")}
+          ${[...(await forwarding()), ...location].join("\n")}
         }
         location /untold/ { proxy_pass ${to}/; }
       }
