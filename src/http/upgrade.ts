@@ -15,7 +15,7 @@ import { currentTrace, inThisTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
-import { contextOf, type RequestAuditHook } from "./audit-hook.ts";
+import { contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
 import type { ClientOf } from "./client-address.ts";
 import { refuse } from "./limits/refuse.ts";
@@ -78,12 +78,11 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
   server.on("headers", (headers) => headers.push(`X-Request-Id: ${currentTrace()?.requestId}`));
   let isClosed = false;
   const handle: Upgrade["handle"] = (request, socket, head) => {
-    const beganMs = performance.now();
+    const seen = contextOf(request, options.clientOf(request));
     const passed = (status: number): void =>
-      options.meter?.passed({ ...WEB_SOCKET, status, tookMs: performance.now() - beganMs });
-    void admit(request, options)
+      options.meter?.passed({ ...WEB_SOCKET, status, tookMs: performance.now() - seen.beganMs });
+    void admit(request, seen, options)
       .then(({ principal, dialect }) => {
-        const seen = contextOf(request, options.clientOf(request));
         options.auditHook?.({ ...seen, principal, outcome: { answer: undefined } });
         if (isClosed || options.hub.isLeaving)
           throw new ServiceError("shutting_down", "the server is shutting down");
@@ -97,7 +96,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
       })
       .catch((error: unknown) => {
         if (!(error instanceof ServiceError)) options.log.error({ error }, "handshake failed");
-        options.auditHook?.({ ...contextOf(request, options.clientOf(request)), outcome: { error } });
+        options.auditHook?.({ ...seen, outcome: { error } });
         passed(statusOf(error));
         refuse(socket, error);
       });
@@ -114,20 +113,20 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
 /** `dialect`: the protocol of a client that does not speak frames. */
 type Admitted = { readonly principal: Principal; readonly dialect: SocketDialect | undefined };
 
-async function admit(request: IncomingMessage, options: UpgradeOptions): Promise<Admitted> {
+async function admit(
+  request: IncomingMessage,
+  { method, path, host, origin }: RequestContext,
+  options: UpgradeOptions,
+): Promise<Admitted> {
   refuseAmbiguous(request);
-  const [path = "", search] = (request.url ?? "").split("?", 2);
-  const query = new URLSearchParams(search);
+  const query = new URLSearchParams(request.url?.split("?", 2)[1]);
   const dialectOf = SOCKET_DIALECTS.get(path);
   if (path !== "/ws" && dialectOf === undefined)
     throw new ServiceError("not_found", `no WebSocket is served at ${path}, see /ws`);
-  const { method, headers } = request;
   if (method !== "GET") throw new ServiceError("method_not_allowed", "a handshake is a GET");
   const client = options.clientOf(request);
-  if (options.policy !== undefined) {
-    const { host, origin } = headers;
+  if (options.policy !== undefined)
     enforcePolicy(options.policy, { method, isUpgrade: true, host, origin, asked: client });
-  }
   const queryToken = query.get("token") ?? undefined;
   const claims = claimsOf(request, { queryToken, address: client.address, place: "websocket" });
   const check = options.authenticate(claims);
