@@ -10,7 +10,6 @@ import { findSession } from "../session-reference.ts";
 import { playCast, readCast } from "../terminal/cast.ts";
 import { onSignals } from "../terminal/signals.ts";
 import { Terminal } from "../terminal/terminal.ts";
-import { AlternateScreen, LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "../terminal/terminal-modes.ts";
 
 type PlayFlags = ServerFlags & { readonly speed: number; readonly idleLimit: number | undefined };
 
@@ -51,11 +50,22 @@ async function show(
   { cli, stop }: { readonly cli: Cli; readonly stop: AbortController },
 ): Promise<void> {
   const cast = await readCast(await open(source, flags, { cli, signal: stop.signal }));
-  using stage = new Stage(new Terminal(cli), { isInputFree: source !== "-", stop: () => stop.abort() });
+  const terminal = new Terminal(cli);
+  using scope = new DisposableStack();
+  if (source !== "-" && terminal.isInteractive) {
+    scope.use(terminal.raw());
+    // Swallows the terminal's replies to queries in the recording.
+    const typed = (bytes: Uint8Array): void => void (bytes.includes(CTRL_C) && stop.abort());
+    scope.use(terminal.onInput(typed, () => stop.abort()));
+  }
+  scope.defer(() => terminal.restoreModes());
   await playCast(cast, {
     speed: flags.speed,
     idleLimit: flags.idleLimit,
-    write: (text) => stage.write(text),
+    write: async (text) => {
+      terminal.show(Buffer.from(text));
+      if (terminal.isFull) await terminal.flushed();
+    },
     now: () => performance.now(),
     wait: async (ms, signal) => await sleep(ms, undefined, { signal }),
     signal: stop.signal,
@@ -85,37 +95,6 @@ async function isFile(path: string): Promise<boolean> {
     return !(await stat(path)).isDirectory();
   } catch {
     return false;
-  }
-}
-
-/** The terminal during playback; swallows its replies to queries in the recording. */
-class Stage implements Disposable {
-  readonly #terminal: Terminal;
-  readonly #alternate = new AlternateScreen();
-  readonly #scope = new DisposableStack();
-
-  constructor(
-    terminal: Terminal,
-    { isInputFree, stop }: { readonly isInputFree: boolean; readonly stop: () => void },
-  ) {
-    this.#terminal = terminal;
-    if (!isInputFree || !terminal.isInteractive) return;
-    this.#scope.use(terminal.raw());
-    const typed = (bytes: Uint8Array): void => void (bytes.includes(CTRL_C) && stop());
-    this.#scope.use(terminal.onInput(typed, stop));
-  }
-
-  async write(text: string): Promise<void> {
-    this.#alternate.shown(Buffer.from(text));
-    this.#terminal.write(text);
-    if (this.#terminal.isFull) await this.#terminal.flushed();
-  }
-
-  [Symbol.dispose](): void {
-    if (this.#terminal.isScreen) {
-      this.#terminal.write((this.#alternate.isActive ? LEAVE_ALTERNATE_SCREEN : "") + PLAIN_MODES);
-    }
-    this.#scope.dispose();
   }
 }
 

@@ -81,17 +81,12 @@ export async function playCast({ header, events }: CastFile, options: PlayOption
     last = Math.max(last, time);
     if (code !== "o") continue;
     const ms = start + due * 1000 - now();
-    if (ms > 0 && !(await waited(wait(ms, signal), signal))) return;
+    if (ms > 0) {
+      await wait(ms, signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+      if (signal.aborted) return;
+    }
     await write(data);
-  }
-}
-
-async function waited(waiting: Promise<void>, signal: AbortSignal): Promise<boolean> {
-  try {
-    await waiting;
-    return true;
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw error;
   }
 }

@@ -6,14 +6,7 @@ import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { Resync } from "../../protocol/frame/payload.ts";
 import type { Terminal } from "./terminal.ts";
-import {
-  AlternateScreen,
-  CLEAR_SCREEN,
-  erasedRow,
-  LEAVE_ALTERNATE_SCREEN,
-  PLAIN_MODES,
-  statusRow,
-} from "./terminal-modes.ts";
+import { CLEAR_SCREEN, erasedRow, statusRow } from "./terminal-modes.ts";
 
 export type SessionScreenOptions = {
   readonly socket: Pick<SessionSocket, "attach">;
@@ -32,7 +25,6 @@ export type SessionScreenOptions = {
 export class SessionScreen implements Disposable {
   readonly #options: SessionScreenOptions;
   readonly #terminal: Terminal;
-  readonly #alternate = new AlternateScreen();
   readonly #draining: Disposable;
   #attachment: Attachment | undefined;
   #hasStatus = false;
@@ -89,14 +81,13 @@ export class SessionScreen implements Disposable {
     }
   }
 
-  /** Restores the modes that a shell expects. */
   [Symbol.dispose](): void {
     this.#isLeft = true;
     this.#draining[Symbol.dispose]();
     this.#attachment?.[Symbol.dispose]();
     if (!this.#terminal.isScreen) return;
     if (this.#hasStatus) this.#eraseStatus();
-    this.#terminal.write(this.#plain());
+    this.#terminal.restoreModes();
   }
 
   #eraseStatus(): void {
@@ -104,17 +95,13 @@ export class SessionScreen implements Disposable {
   }
 
   #show(bytes: Uint8Array): void {
-    this.#alternate.shown(bytes);
-    this.#terminal.write(bytes);
+    this.#terminal.show(bytes);
     if (this.#terminal.isFull) this.#attachment?.pause();
   }
 
   #paint({ bytes }: Resync): void {
-    if (this.#terminal.isScreen) this.#terminal.write(this.#plain() + CLEAR_SCREEN);
+    this.#terminal.restoreModes();
+    if (this.#terminal.isScreen) this.#terminal.write(CLEAR_SCREEN);
     this.#show(bytes);
-  }
-
-  #plain(): string {
-    return this.#alternate.isActive ? LEAVE_ALTERNATE_SCREEN + PLAIN_MODES : PLAIN_MODES;
   }
 }

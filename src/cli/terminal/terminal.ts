@@ -1,5 +1,6 @@
 import { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { InputStream, OutputStream } from "../process-context.ts";
+import { AlternateScreen, LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "./terminal-modes.ts";
 
 /** Buffered output above which `isFull`. */
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
@@ -8,6 +9,7 @@ const HIGH_WATER_BYTES = 4 * 1024 * 1024;
 export class Terminal {
   readonly #input: InputStream;
   readonly #output: OutputStream;
+  readonly #alternate = new AlternateScreen();
 
   constructor(streams: { readonly stdin: InputStream; readonly stdout: OutputStream }) {
     this.#input = streams.stdin;
@@ -68,8 +70,21 @@ export class Terminal {
     return { [Symbol.dispose]: () => void this.#output.off("drain", listener) };
   }
 
-  write(data: string | Uint8Array): void {
-    this.#output.write(data);
+  write(text: string): void {
+    this.#output.write(text);
+  }
+
+  /** Writes the output of a program, which may change modes. */
+  show(bytes: Uint8Array): void {
+    this.#alternate.shown(bytes);
+    this.#output.write(bytes);
+  }
+
+  /** Restores the modes that a shell expects. */
+  restoreModes(): void {
+    if (!this.isScreen) return;
+    if (this.#alternate.isActive) this.write(LEAVE_ALTERNATE_SCREEN);
+    this.write(PLAIN_MODES);
   }
 
   /** Whether more output should wait for `onDrained`. */
