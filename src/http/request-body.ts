@@ -5,8 +5,8 @@ import { ServiceError } from "../protocol/errors.ts";
 
 /** After each piece (up to 64 KiB) of a discarded body. */
 const DISCARD_PAUSE_MS = 20;
-/** Enough for 16 MiB at that pace. */
-const DISCARD_TIMEOUT_MS = 6_000;
+/** Several times as long as 16 MiB take at that pace. */
+const DISCARD_TIMEOUT_MS = 15_000;
 const CLIENT_IDLE_MS = 500;
 
 /** No request needs more levels; deeper nesting would exhaust recursive code. */

@@ -23,7 +23,6 @@ export type ServicePlan = {
   /** Absolute. */
   readonly configFile: string;
   readonly newConfig: string | undefined;
-  readonly config: Config;
   readonly account: SystemAccount | undefined;
   readonly notices: readonly string[];
 };
@@ -49,7 +48,7 @@ export async function servicePlan(flags: InstallFlags, context: ProcessContext):
   const hostWords = flagWords(reader, "session-host", ["flag"]).words;
   const file = ["--config", configFile];
   return {
-    ...{ place, configFile, config, account, newConfig: isNew ? place.firstConfig : undefined },
+    ...{ place, configFile, account, newConfig: isNew ? place.firstConfig : undefined },
     unit: {
       ...{ note: NOTE, graceMs: config.graceMs },
       ...{ scope, runAs: account?.name, program: [context.program.node, context.program.main] },
