@@ -40,13 +40,15 @@ export type RunningServer = AsyncDisposable & {
   readonly behind?: string | undefined;
 };
 
+export type RunningHost = AsyncDisposable & {
+  /** Whether no program runs and no client is connected. */
+  readonly idle: () => Promise<boolean>;
+};
+
 const now = performance.now.bind(performance);
 
 /** The process that owns the terminals. Rejects with `host_exists` when another one owns the control directory. */
-export async function startSessionHost(
-  config: HostConfig,
-  context: ServerContext,
-): Promise<AsyncDisposable & { readonly idle: () => Promise<boolean> }> {
+export async function startSessionHost(config: HostConfig, context: ServerContext): Promise<RunningHost> {
   const log = logOf(config, context);
   const { version, account } = context;
   await using stack = new AsyncDisposableStack();

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import type { RunningHost, RunningServer } from "../app.ts";
 import type { Config, HostConfig } from "../config/config.ts";
 
 export type OutputStream = Writable & {
@@ -28,19 +29,6 @@ export type ProcessContext = {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-};
-
-export type RunningServer = AsyncDisposable & {
-  readonly url: string;
-  /** Logs in once; on request only. */
-  readonly loginLink: string | undefined;
-  /** The server's own address, where `url` is that of its reverse proxy. */
-  readonly behind?: string | undefined;
-};
-
-export type RunningHost = AsyncDisposable & {
-  /** Whether no program runs and no client is connected. */
-  readonly idle: () => Promise<boolean>;
 };
 
 export type Parts = {

@@ -1,9 +1,10 @@
 import { finished } from "node:stream/promises";
+import type { RunningServer } from "../../app.ts";
 import { parseConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
 import { command } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import type { InputStream, RunningServer } from "../process-context.ts";
+import type { InputStream } from "../process-context.ts";
 import { untilStopped } from "../until-stopped.ts";
 
 export const addServe = command({

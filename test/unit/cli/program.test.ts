@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import type { RunningServer } from "../../../src/cli/process-context.ts";
+import type { RunningServer } from "../../../src/app.ts";
 import { createProgram } from "../../../src/cli/program.ts";
 import type { Config } from "../../../src/config/config.ts";
 import { cliOf, ran } from "./run-cli.ts";
