@@ -70,7 +70,7 @@ async function refusalOf(
   if (user === undefined) return undefined;
   // The creator must still be admitted in the way in which the link was created.
   if (isGuest && through !== undefined && through !== "other" && !users.mayLogIn(user, through))
-    return "the share link is of such a user";
+    return "the creator of the share link may not log in";
   const isOfSystem = systemUser !== undefined || (hasSystemUsers && (isGuest || through === "login"));
   if (users.isOwn(user) || !isOfSystem) return undefined;
   const { account, refusal } = await accounts.status(user);

@@ -171,29 +171,29 @@ export async function openSystemPassword(options: SystemLoginOptions): Promise<P
     log.warn({ reason: NO_PAM }, "login with system passwords is off");
     return undefined;
   }
-  for (const reason of await hindrances(options)) log.warn({ reason }, "system passwords may be refused");
+  for (const reason of await obstacles(options)) log.warn({ reason }, "system passwords may be refused");
   return systemPassword({ accounts, users, log });
 }
 
 const NO_PAM =
-  "to log in with the password of a user of this system takes ttyhq-pam, the program that asks PAM, which is not there: " +
+  "login with a system password needs the program ttyhq-pam, which is not installed: " +
   "npm builds it where PAM's headers are; on Debian install libpam0g-dev, g++, make and python3, then run `npm ci` again";
 
 const WAYS_OUT =
-  "; or let people log in otherwise: SERVICE_USERNAME and SERVICE_PASSWORD (one password for all), --enable-ssh-keys, --login-link, or --no-auth where nobody else can reach the server";
+  "; or use another login: SERVICE_USERNAME and SERVICE_PASSWORD (one password for all), --enable-ssh-keys, --login-link, or --no-auth where nobody else can reach the server";
 
-async function hindrances({ serverUser, isRoot, hasOtherUsers }: SystemLoginOptions): Promise<string[]> {
+async function obstacles({ serverUser, isRoot, hasOtherUsers }: SystemLoginOptions): Promise<string[]> {
   const found: string[] = [];
   if (!(await hasService())) {
     found.push(
-      `there is no /etc/pam.d/${PAM_SERVICE}, so PAM goes by /etc/pam.d/other: copy packaging/pam.d/${PAM_SERVICE} there to say what counts`,
+      `there is no /etc/pam.d/${PAM_SERVICE}, so PAM uses /etc/pam.d/other: copy packaging/pam.d/${PAM_SERVICE} there`,
     );
   }
   if (!isRoot && hasOtherUsers) {
-    found.push(`the server is not root, and so the system lets it check the password of ${serverUser} alone`);
+    found.push(`the server is not root, so PAM checks only the password of ${serverUser} for it`);
   }
   if (!isRoot && (await hasNoNewPrivileges())) {
-    found.push("no-new-privileges keeps PAM's own program unix_chkpwd from reading any password");
+    found.push("no-new-privileges stops PAM's program unix_chkpwd from reading passwords");
   }
   return found;
 }

@@ -146,7 +146,7 @@ test("a server that is not root checks the password of its own user alone, and s
   const prepare = `${makeUsers("alice")}\necho 'ttyhq:${PASSWORD}' | chpasswd\n${helper}`;
   const command = "runuser -u ttyhq -- /usr/local/lib/ttyhq/entrypoint serve";
   await using container = await SystemContainer.start({ prepare, command, args: ["--allow-user", "alice"] });
-  expect((await container.logs()).stderr).toContain("lets it check the password of ttyhq alone");
+  expect((await container.logs()).stderr).toContain("PAM checks only the password of ttyhq");
   const [own] = await container.logIn(attempts(["ttyhq", PASSWORD]));
   expect(own?.status).toBe(200);
   expectRefused(await container.logIn(attempts(["ttyhq", "wrong"], ["alice", PASSWORD], ["root", PASSWORD])));
