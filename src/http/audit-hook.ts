@@ -34,8 +34,6 @@ export type RequestContext = {
   answeredMs: number | undefined;
 };
 
-/** Of a target in absolute form (RFC 9112, 3.2.2). */
-const ORIGIN = /^https?:\/\/[^/?#]*/i;
 const QUERY_TOKEN = /[?&]token=/;
 
 export function contextOf(
@@ -44,9 +42,9 @@ export function contextOf(
 ): RequestContext {
   const { host, origin, authorization } = headers;
   const hasProof = authorization !== undefined || QUERY_TOKEN.test(url);
-  const [path = ""] = url.replace(ORIGIN, "").split(/[?#]/, 1);
+  const [path = "/"] = url.split(/[?#]/, 1);
   return {
-    ...{ method, path: path || "/", host, origin, hasProof, address },
+    ...{ method, path, host, origin, hasProof, address },
     ...{ endpoint: undefined, principal: undefined, input: undefined },
     ...{ beganMs: performance.now(), answeredMs: undefined },
   };

@@ -1,6 +1,6 @@
 // From the endpoint table and its routes to a listener for HTTP requests.
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { type ParsedUrlQuery, parse as parseQuery } from "node:querystring";
+import type { RequestListener } from "node:http";
+import express from "express";
 import type { z } from "zod";
 import { enforcePolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -8,7 +8,7 @@ import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
 import { diskFault } from "../lib/fs/disk-care.ts";
 import { refuseAmbiguous } from "../lib/net/request-head.ts";
 import { currentTrace, inTrace } from "../lib/trace.ts";
-import { type Endpoint, matchPath } from "../protocol/endpoints/endpoint.ts";
+import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { type EndpointName, endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES } from "../protocol/limits.ts";
@@ -41,48 +41,54 @@ type AnyRoute = (input: RequestInput, context: Context<Principal | undefined>) =
 type Mounted = { readonly name: EndpointName; readonly endpoint: Endpoint; readonly route: AnyRoute };
 
 type Exchange = {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: express.Request;
+  readonly response: express.Response;
   readonly seen: RequestContext;
   readonly options: RouterOptions;
 };
 
 export function createRouter(options: RouterOptions): RequestListener {
-  const mounted = Object.entries(options.routes).flatMap(([name, route]): readonly Mounted[] =>
-    isEndpointName(name) && isRoute(route) ? [{ name, endpoint: endpoints[name], route }] : [],
-  );
-  return traced((request, response) => {
-    const seen = contextOf(request, options.clientOf(request));
-    respond(mounted, { request, response, seen, options }).catch((error: unknown) => {
-      const known = knownError(error);
-      const { method, path } = seen;
-      if (known === undefined) options.log.error({ error, method, path }, "request failed");
-      sendError(response, known ?? error, discardBody(request));
-    });
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.set("query parser", "simple");
+  // One spelling per path: otherwise a remote's answer at /API/… would get the page's security policy.
+  app.enable("case sensitive routing");
+  const contexts = new WeakMap<object, RequestContext>();
+  const seenOf = (request: express.Request): RequestContext => {
+    const seen = contexts.get(request) ?? contextOf(request, options.clientOf(request));
+    contexts.set(request, seen);
+    return seen;
+  };
+  app.use((request, response, next) => {
+    const seen = seenOf(request);
+    setSecurityHeaders(seen, response, options.clientOf(request), options.avatars ?? "own");
+    logWhenClosed(seen, response, options);
+    refuseAmbiguousOrHuge(request, response);
+    checkPolicy(request, seen, options);
+    if (!hasJsonBody(request)) void discardBody(request);
+    next();
   });
-}
-
-async function respond(mounted: readonly Mounted[], exchange: Exchange): Promise<void> {
-  const { request, response, seen, options } = exchange;
-  const { method, path } = seen;
-  setSecurityHeaders(seen, response, options.clientOf(request), options.avatars ?? "own");
-  logWhenClosed(seen, response, options);
-  refuseAmbiguousOrHuge(request, response);
-  checkPolicy(request, seen, options);
-  if (!hasJsonBody(seen)) void discardBody(request);
-  const segments = path.replace(/\/$/, "").split("/").slice(1);
-  const found = mounted.filter(({ endpoint }) => matchPath(endpoint, segments) !== undefined);
-  const asked = method === "HEAD" ? "get" : method.toLowerCase();
-  const match = found.find(({ endpoint }) => endpoint.method === asked);
-  if (match !== undefined) return await answer(match, segments, exchange);
-  refuseOtherMethod(found, seen, response);
-  const { headers } = request;
-  if (options.page !== undefined && sendPageFile(options.page, { method, path, headers }, response)) return;
-  throw new ServiceError("not_found", `there is nothing at ${method} ${path}`);
+  for (const [name, route] of Object.entries(options.routes)) mount(app, { name, route, seenOf }, options);
+  refuseOtherMethods(app, options.routes);
+  app.use((request, response) => {
+    if (options.page !== undefined && sendPageFile(options.page, request, response)) return;
+    const { method, path } = seenOf(request);
+    throw new ServiceError("not_found", `there is nothing at ${method} ${path}`);
+  });
+  app.use(
+    (error: unknown, request: express.Request, response: express.Response, _next: express.NextFunction) => {
+      const known = knownError(error);
+      if (known === undefined)
+        options.log.error({ error, method: request.method, path: request.path }, "request failed");
+      sendError(response, known ?? error, discardBody(request));
+    },
+  );
+  return traced(app);
 }
 
 /** Nothing after such a request is read from its connection, because the next request's start is unknown. */
-function refuseAmbiguousOrHuge(request: IncomingMessage, response: ServerResponse): void {
+function refuseAmbiguousOrHuge(request: express.Request, response: express.Response): void {
   try {
     refuseAmbiguous(request);
     if (Number(request.headers["content-length"] ?? 0) > MAX_UNREAD_BODY_BYTES)
@@ -94,7 +100,7 @@ function refuseAmbiguousOrHuge(request: IncomingMessage, response: ServerRespons
 }
 
 /** A log line and metrics for each request; no headers and no query, which may hold a ticket. */
-function logWhenClosed(seen: RequestContext, response: ServerResponse, options: RouterOptions): void {
+function logWhenClosed(seen: RequestContext, response: express.Response, options: RouterOptions): void {
   const { log, meter } = options;
   const trace = currentTrace();
   const end = (): void => {
@@ -110,66 +116,54 @@ function logWhenClosed(seen: RequestContext, response: ServerResponse, options: 
   response.once("close", () => inTrace(trace, end));
 }
 
-function checkPolicy(request: IncomingMessage, seen: RequestContext, options: RouterOptions): void {
+function checkPolicy(request: express.Request, seen: RequestContext, options: RouterOptions): void {
   const { policy, auditHook, clientOf } = options;
   if (policy === undefined) return;
-  const { method, host, origin } = seen;
+  const { host, origin } = request.headers;
   try {
-    enforcePolicy(policy, { method, isUpgrade: false, host, origin, asked: clientOf(request) });
+    enforcePolicy(policy, {
+      method: request.method,
+      isUpgrade: false,
+      host,
+      origin,
+      asked: clientOf(request),
+    });
   } catch (error) {
     auditHook?.({ ...seen, outcome: { error } });
     throw error;
   }
 }
 
-/** 405 for other methods of existing paths (RFC 9110, 15.5.6). */
-function refuseOtherMethod(
-  found: readonly Mounted[],
-  { method }: RequestContext,
-  response: ServerResponse,
+function mount(
+  app: express.Express,
+  {
+    name,
+    route,
+    seenOf,
+  }: { name: string; route: unknown; seenOf: (request: express.Request) => RequestContext },
+  options: RouterOptions,
 ): void {
-  const [first] = found;
-  if (first === undefined) return;
-  const { path } = first.endpoint;
-  const allowed = found
-    .filter(({ endpoint }) => endpoint.path === path)
-    .map(({ endpoint }) => (endpoint.method === "get" ? "GET, HEAD" : endpoint.method.toUpperCase()))
-    .join(", ");
-  response.setHeader("allow", allowed);
-  throw new ServiceError("method_not_allowed", `${method} is not allowed on ${path}; allowed: ${allowed}`);
-}
-
-async function answer(mounted: Mounted, segments: readonly string[], exchange: Exchange): Promise<void> {
-  const { endpoint } = mounted;
-  const { request, response, seen, options } = exchange;
-  const given = {
-    params: matchPath(endpoint, segments.map(decoded)),
-    query: parseQuery(/\?([^#]*)/.exec(request.url ?? "")?.[1] ?? ""),
-  };
-  seen.endpoint = mounted.name;
-  const value = await audited(seen, options.auditHook, () => answerOf(mounted, given, exchange)).finally(
-    () => {
+  if (!isEndpointName(name) || !isRoute(route)) return;
+  const endpoint: Endpoint = endpoints[name];
+  app[endpoint.method](endpoint.path, async (request, response) => {
+    const seen = seenOf(request);
+    seen.endpoint = name;
+    const answer = await audited(seen, options.auditHook, () => {
+      return answerOf({ name, endpoint, route }, { request, response, seen, options });
+    }).finally(() => {
       seen.answeredMs = performance.now();
-    },
-  );
-  const status = successStatus(endpoint, seen.input?.body);
-  if ("json" in endpoint.reply) sendJson(response, status, value);
-  else if (isMedia(value)) {
-    // A stream may last for days; it ends with its login.
-    using _login = seen.principal && options.whenOver(seen.principal, () => response.destroy());
-    await sendMedia(response, status, value).catch((error: unknown) => {
-      // A client that disconnects is no failure.
-      if (!response.destroyed) throw error;
     });
-  }
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch (cause) {
-    throw new ServiceError("invalid_request", "the request is malformed", { cause });
-  }
+    const status = successStatus(endpoint, seen.input?.body);
+    if ("json" in endpoint.reply) sendJson(response, status, answer);
+    else if (isMedia(answer)) {
+      // A stream may last for days; it ends with its login.
+      using _login = seen.principal && options.whenOver(seen.principal, () => response.destroy());
+      await sendMedia(response, status, answer).catch((error: unknown) => {
+        // A client that disconnects is no failure.
+        if (!response.destroyed) throw error;
+      });
+    }
+  });
 }
 
 function successStatus({ reply }: Endpoint, body: unknown): number {
@@ -177,29 +171,23 @@ function successStatus({ reply }: Endpoint, body: unknown): number {
   return reply.other.isFor({ ...Object(body) }) ? reply.other.status : reply.status;
 }
 
-/** The path's parameters and the query, not yet validated. */
-type Given = { readonly params: unknown; readonly query: ParsedUrlQuery };
-
-async function answerOf(
-  { name, endpoint, route }: Mounted,
-  given: Given,
-  exchange: Exchange,
-): Promise<unknown> {
+async function answerOf({ name, endpoint, route }: Mounted, exchange: Exchange): Promise<unknown> {
   const { request, response, seen, options } = exchange;
   const abort = new AbortController();
   // Aborting creates an error with a stack, so not for complete answers; a body that HEAD leaves unread has to end.
   response.once("close", () => {
     if (!response.writableFinished || request.method === "HEAD") abort.abort();
   });
-  await authorise(endpoint, given.query, exchange);
+  await authorise(endpoint, exchange);
+  const { params, query } = request;
   // Read after the call was counted; without a login only a short body.
   const limit = seen.principal === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES;
-  const body = hasJsonBody(seen) ? await readJsonBody(request, limit) : undefined;
+  const body = hasJsonBody(request) ? await readJsonBody(request, limit) : undefined;
   let input: RequestInput;
   try {
     input = {
-      params: parse(endpoint.params, given.params),
-      query: parse(endpoint.query, given.query),
+      params: parse(endpoint.params, params),
+      query: parse(endpoint.query, query),
       body: parse(endpoint.body, body === undefined ? {} : body),
     };
     seen.input = input;
@@ -217,18 +205,32 @@ async function answerOf(
   });
 }
 
-function hasJsonBody({ path }: RequestContext): boolean {
+function hasJsonBody({ path }: express.Request): boolean {
   return path.startsWith("/api/");
+}
+
+/** 405 for other methods of existing paths (RFC 9110, 15.5.6). */
+function refuseOtherMethods(app: express.Express, routes: Routes): void {
+  const mounted = Object.keys(routes)
+    .filter(isEndpointName)
+    .map((name): Endpoint => endpoints[name]);
+  for (const [path, all] of Map.groupBy(mounted, (endpoint) => endpoint.path)) {
+    const methods = all.map(({ method }) => (method === "get" ? "GET, HEAD" : method.toUpperCase()));
+    const allowed = methods.join(", ");
+    app.all(path, ({ method }, response) => {
+      response.setHeader("allow", allowed);
+      throw new ServiceError(
+        "method_not_allowed",
+        `${method} is not allowed on ${path}; allowed: ${allowed}`,
+      );
+    });
+  }
 }
 
 const PLACES = { user: "api", stream: "event-stream", registry: "registry" } as const;
 
 /** Authenticates and counts the call; a refused login counts for its address. */
-async function authorise(
-  endpoint: Endpoint,
-  { token }: ParsedUrlQuery,
-  { request, response, seen, options }: Exchange,
-): Promise<void> {
+async function authorise(endpoint: Endpoint, { request, response, seen, options }: Exchange): Promise<void> {
   const { address } = seen;
   const count = async (principal: Principal | undefined): Promise<void> => {
     if (endpoint.limit === "none") return;
@@ -239,6 +241,7 @@ async function authorise(
   };
   if (endpoint.access === "open") return await count(undefined);
   try {
+    const { token } = request.query;
     const queryToken = typeof token === "string" ? token : undefined;
     const claims = claimsOf(request, { queryToken, address, place: PLACES[endpoint.access] });
     const principal = await options.authenticate(claims);
@@ -279,13 +282,15 @@ function parse(schema: z.ZodType | undefined, value: unknown): unknown {
   throw new ServiceError("invalid_request", text, { details: { issues } });
 }
 
-/** Errors of the disk as ServiceError; undefined for internal errors. */
+/** Errors of the disk and of express as ServiceError; undefined for internal errors. */
 function knownError(error: unknown): ServiceError | undefined {
   if (error instanceof ServiceError) return error.code === "internal_error" ? undefined : error;
   const fault = diskFault(error, "the server's files");
-  return fault === undefined
-    ? undefined
-    : new ServiceError("disk_failed", `this could not be stored: ${fault}`, { cause: error });
+  if (fault !== undefined)
+    return new ServiceError("disk_failed", `this could not be stored: ${fault}`, { cause: error });
+  if (!(error instanceof Error) || !("status" in error)) return undefined;
+  if (typeof error.status !== "number" || error.status >= 500) return undefined;
+  return new ServiceError("invalid_request", "the request is malformed", { cause: error });
 }
 
 function isEndpointName(name: string): name is EndpointName {

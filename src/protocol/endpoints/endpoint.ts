@@ -91,22 +91,17 @@ export function endpointPath(
   return endpoint.path.replace(/:([A-Za-z]+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
 }
 
-/**
- * The parameters of a path, split into segments; `*name` at the end stands for all further ones. `undefined` if it is not
- * the endpoint's path.
- */
+/** The parameters of a path, split into segments; `undefined` if it is not the endpoint's path. */
 export function matchPath(
   { path }: Pick<Endpoint, "path">,
   segments: readonly string[],
-): Readonly<Record<string, string | readonly string[]>> | undefined {
+): Readonly<Record<string, string>> | undefined {
   const pattern = path.split("/").slice(1);
-  const isOpen = pattern.at(-1)?.startsWith("*") === true;
-  if (isOpen ? segments.length < pattern.length : segments.length !== pattern.length) return undefined;
-  const params: Record<string, string | readonly string[]> = {};
+  if (pattern.length !== segments.length) return undefined;
+  const params: Record<string, string> = {};
   for (const [index, part] of pattern.entries()) {
     const segment = segments[index] ?? "";
-    if (part.startsWith("*")) params[part.slice(1)] = segments.slice(index);
-    else if (part.startsWith(":") && segment !== "") params[part.slice(1)] = segment;
+    if (part.startsWith(":")) params[part.slice(1)] = segment;
     else if (part !== segment) return undefined;
   }
   return params;

@@ -87,6 +87,7 @@ export const PACKAGE_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   "@xterm/headless": ["src/sessions/screen/terminal/terminal.ts"],
   "@xterm/xterm": ["src/web/"],
   commander: ["src/cli/"],
+  express: ["src/http/router.ts"],
   "express-rate-limit": ["src/http/limits/rate-limit.ts"],
   "http-proxy-3": ["src/proxy/forwarder.ts"],
   ioredis: ["src/hq/registry/redis-link.ts"],
