@@ -29,7 +29,9 @@ test("the program in docs/protocol.md follows a session over a kill -9 of the se
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-readme-"));
   await using server = await TestServer.start({ args: ["--login-link"] });
   const [, program = ""] =
-    /```js\n([\s\S]*?)```/.exec(await readFile(join(ROOT, "docs/protocol.md"), "utf8")) ?? [];
+    /## A client in 25 lines\n[\s\S]*?```js\n([\s\S]*?)```/.exec(
+      await readFile(join(ROOT, "docs/protocol.md"), "utf8"),
+    ) ?? [];
   const file = join(directory.path, "follow.mjs");
   await writeFile(file, program);
   const child = spawn(process.execPath, [file, server.loginLink], { stdio: ["ignore", "pipe", "inherit"] });
