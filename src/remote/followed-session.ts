@@ -1,5 +1,5 @@
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
-import type { AttachmentHandlers } from "../protocol/client/attached-session.ts";
+import type { AttachmentHandlers } from "../protocol/client/session-socket.ts";
 import { isFinal } from "../protocol/client/link.ts";
 import type { SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";

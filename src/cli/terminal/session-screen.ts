@@ -1,5 +1,5 @@
 // The output side of the user's terminal while a session is shown on it.
-import type { Attachment } from "../../protocol/client/attached-session.ts";
+import type { Attachment } from "../../protocol/client/session-socket.ts";
 import type { Client } from "../../protocol/client/client.ts";
 import { isFinal } from "../../protocol/client/link.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { AttachmentHandlers } from "../../../../src/protocol/client/attached-session.ts";
+import type { AttachmentHandlers } from "../../../../src/protocol/client/session-socket.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FULL_BYTES, ROOM_BYTES } from "../../../../src/web/terminal/output-queue.ts";
 import { SessionStream } from "../../../../src/web/terminal/session-stream.ts";
