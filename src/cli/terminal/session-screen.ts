@@ -1,8 +1,8 @@
 // The output side of the user's terminal while a session is shown on it.
-import type { Attachment } from "../../protocol/client/session-socket.ts";
+
 import type { Client } from "../../protocol/client/client.ts";
 import { isFinal } from "../../protocol/client/link.ts";
-import type { SessionSocket } from "../../protocol/client/session-socket.ts";
+import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { Resync } from "../../protocol/frame/payload.ts";
 import type { Terminal } from "./terminal.ts";

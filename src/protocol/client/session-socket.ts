@@ -47,13 +47,13 @@ export class SessionSocket implements Disposable {
    * Types bytes into a session. Resolves when the server has handled them. Rejects with the server's error, or with
    * `host_unreachable`: at once without a link, later when the link is lost and it is unknown whether the input arrived.
    */
-  readonly write: CommandSender["write"] = (...args) => this.#commands.write(...args);
+  readonly write: CommandSender["write"];
   /** Settles like `write`. */
-  readonly resize: CommandSender["resize"] = (...args) => this.#commands.resize(...args);
+  readonly resize: CommandSender["resize"];
   /** Settles like `write`. */
-  readonly kill: CommandSender["kill"] = (...args) => this.#commands.kill(...args);
+  readonly kill: CommandSender["kill"];
   /** Resolves when everything that the server has sent so far has arrived; rejects like `write`. */
-  readonly caughtUp: CommandSender["caughtUp"] = (...args) => this.#commands.caughtUp(...args);
+  readonly caughtUp: CommandSender["caughtUp"];
   readonly #options: SessionSocketOptions;
   readonly #connection: Connection;
   readonly #commands: CommandSender;
@@ -71,7 +71,12 @@ export class SessionSocket implements Disposable {
       leaving: () => this.#commands.settled(),
       lost: (error) => this.#lost(error),
     });
-    this.#commands = new CommandSender(this.#connection);
+    const commands = new CommandSender(this.#connection);
+    this.#commands = commands;
+    this.write = commands.write.bind(commands);
+    this.resize = commands.resize.bind(commands);
+    this.kill = commands.kill.bind(commands);
+    this.caughtUp = commands.caughtUp.bind(commands);
   }
 
   get state(): ConnectionState {

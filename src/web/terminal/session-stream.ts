@@ -1,7 +1,6 @@
 // A session's output on its way from the socket into the emulator: first the screen as it is, then every byte after it.
 
-import type { Attachment } from "../../protocol/client/session-socket.ts";
-import type { SessionSocket } from "../../protocol/client/session-socket.ts";
+import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { SessionEvent } from "../../protocol/frame/event.ts";
 import type { Resync, Subscribed } from "../../protocol/frame/payload.ts";
