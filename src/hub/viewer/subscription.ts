@@ -141,6 +141,8 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
 
   /** The next frame for the client; undefined if there is none now. The outbox is told when there is one. */
   take(): Uint8Array | undefined {
+    // The feed may report changes before the first SUBSCRIBE is answered.
+    if (this.#encoder === undefined) return undefined;
     for (;;) {
       const status = this.#takeStatus();
       if (status !== undefined) return status;

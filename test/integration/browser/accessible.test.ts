@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { Chromium } from "./chromium.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { useStage } from "./stage.ts";
@@ -15,13 +17,15 @@ const Contrasts = z.array(z.tuple([z.string(), z.number()]));
 const Findings = z.array(z.object({ id: z.string(), targets: z.array(z.string()) }));
 
 async function findings({ page }: PageDriver, view: string): Promise<readonly string[]> {
-  // Half-drawn, everything is pale.
-  await page.evaluate(
-    "Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})))",
-  );
+  // Half-drawn, everything is pale. What turns until something has come does not end.
+  const drawn = page.evaluate(`Promise.all(document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
+    .map(({ finished }) => finished.catch(() => {})))`);
+  await withDeadline(drawn, PATIENCE_MS, `the end of the animations in ${view}`);
   await page.evaluate(await readFile(AXE, "utf8"));
-  const found = await page.evaluate(`axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+  const checked = page.evaluate(`axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
     ({ id, targets: nodes.map(({ target, failureSummary }) => target.join(" ") + " " + failureSummary) })))`);
+  const found = await withDeadline(checked, PATIENCE_MS, `what axe-core finds in ${view}`);
   return Findings.parse(found).map(({ id, targets }) => `${view}: ${id}: ${targets.join("; ")}`);
 }
 

@@ -44,10 +44,11 @@ describe.each([
     const clock = { ms: Date.now() };
     const now = (): number => clock.ms;
     const place = await open(now);
-    let writes = 0;
+    const writes: Promise<void>[] = [];
     const counted: typeof place.records.put = (record) => {
-      writes++;
-      return place.records.put(record);
+      const write = place.records.put(record);
+      writes.push(write);
+      return write;
     };
     const { records } = place;
     const logins = new LoginRecords({
@@ -74,8 +75,12 @@ describe.each([
       return { records: other, logins: new LoginRecords({ records: other, now, log, idleMs: IDLE_MS }) };
     };
     return {
-      ...{ clock, logins, add, use, elsewhere, writes: () => writes },
-      [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+      ...{ clock, logins, add, use, elsewhere, writes: () => writes.length },
+      [Symbol.asyncDispose]: async () => {
+        // Uses are written behind their caller's back.
+        await Promise.allSettled(writes);
+        await place[Symbol.asyncDispose]();
+      },
     };
   }
 
