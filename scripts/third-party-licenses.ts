@@ -6,8 +6,7 @@ import { applicationPackages } from "./sbom/npm-packages.ts";
 
 /** Of the bundles in dist/, the page and node-pty, one after the other. */
 export function thirdPartyLicenses(): string {
-  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
-  const sections = applicationPackages(ROOT, lock).map(({ name, version }) => {
+  const sections = applicationPackages(ROOT).map(({ name, version }) => {
     const [file] = globSync(join(ROOT, "node_modules", name, "{LICEN[CS]E,licen[cs]e,COPYING}*"));
     const text = file === undefined ? readmeLicense(name) : readFileSync(file, "utf8");
     return `${name} ${version}\n\n${text.trim()}\n`;

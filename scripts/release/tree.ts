@@ -1,13 +1,11 @@
 // The program with a Node of its own: the folder in the archive, and /usr/lib/ttyhq of Debian's package.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { arch } from "node:os";
 import { dirname, join } from "node:path";
 import { ROOT } from "../build.ts";
-import { type Component, packageUrl } from "../sbom/component.ts";
-import { bomOf } from "../sbom/document.ts";
-import { applicationPackages } from "../sbom/npm-packages.ts";
-import { version, writeExecutable } from "./file.ts";
+import { billOfMaterials } from "../sbom/program.ts";
+import { writeExecutable } from "./file.ts";
 
 export type Architecture = "x64" | "arm64";
 
@@ -43,7 +41,7 @@ export async function makeTree(target: Architecture, unpacked: string, tree: str
   execFileSync(strip, ["-o", join(tree, "bin/node"), join(node, "bin/node")]);
   cpSync(join(node, "LICENSE"), join(tree, "LICENSE-NODE"));
   writeExecutable(join(tree, "bin/ttyhq"), LAUNCHER);
-  writeFileSync(join(tree, "sbom.cdx.json"), billOfMaterials());
+  writeFileSync(join(tree, "sbom.cdx.json"), billOfMaterials(ROOT, "application"));
   for (const [shell, path] of COMPLETIONS) {
     const script = execFileSync(process.execPath, [join(tree, "dist/main.js"), "completion", shell]);
     mkdirSync(dirname(join(tree, path)), { recursive: true });
@@ -65,16 +63,4 @@ function nodePackage(target: Architecture, folder: string): string {
   const [file = ""] = readdirSync(folder);
   execFileSync("tar", ["-xzf", join(folder, file), "-C", folder]);
   return join(folder, "package");
-}
-
-function billOfMaterials(): string {
-  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
-  const node = process.version.slice(1);
-  const purl = packageUrl("generic", "node", node);
-  const ttyhq: Component = {
-    ...{ type: "application", "bom-ref": `ttyhq@${version}`, name: "ttyhq", version },
-    licenses: [{ license: { id: "MIT" } }],
-  };
-  const platform: Component = { type: "platform", "bom-ref": purl, name: "node", version: node, purl };
-  return `${JSON.stringify(bomOf(ttyhq, [platform, ...applicationPackages(ROOT, lock)]), undefined, 1)}\n`;
 }

@@ -23,7 +23,8 @@ export function packageIn(folder: string, locked?: Locked): Component {
 }
 
 /** What of npm is in the program: in the bundles of dist/ by their source maps, in the page, and node-pty's native module. */
-export function applicationPackages(root: string, lock: Lock): Component[] {
+export function applicationPackages(root: string): Component[] {
+  const lock: Lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const maps = readdirSync(join(root, "dist")).filter((name) => name.endsWith(".map"));
   const sources = maps.flatMap((name) => JSON.parse(readFileSync(join(root, "dist", name), "utf8")).sources);
   const folders = ["node_modules/node-pty", ...packagesOf(sources)];
