@@ -7,7 +7,7 @@ const ANYBODY = "*";
 /** Not covered by `*`: on a remote that runs as root, programs of that name would be root's. */
 const ROOT = "root";
 
-/** Decides who may log in, and with which rights (contract 5.7). */
+/** Decides whether a user may log in, and with which rights (contract 5.7). */
 export type Users = {
   /**
    * Also checked for tokens, which outlive the options under which they were issued. A name from a reverse proxy is no

@@ -9,7 +9,7 @@ import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
 import { SmallDisk } from "./harness/small-disk.ts";
 import { metric } from "./harness/test-fleet.ts";
 
-test("on a full disk no line is torn, what is lost is counted, and the service goes on", async () => {
+test("on a full disk no line is torn, lost lines are counted, and the service keeps running", async () => {
   await using disk = await SmallDisk.make(256 * 1024);
   const path = join(disk.path, "audit.log");
   await using server = await passwordServer("inline", { args: ["--audit-log", path] });

@@ -31,7 +31,7 @@ export const WORKER = {
   check: event("check", z.object({ cwds: z.array(z.string()).optional() })),
 };
 
-/** Session records go to every user who may list them. */
+/** The status is part of the session record, which is sent to every user with access to the session. */
 const MAX_STATUS_LENGTH = 16_384;
 const Status = GitStatus.refine((status) => JSON.stringify(status).length <= MAX_STATUS_LENGTH, "too long");
 

@@ -212,7 +212,7 @@ export class Connection implements Disposable {
     if (kind === "open" || kind === "leaving") this.#events.lost(disconnected());
   }
 
-  /** Ends the timers of the phase before, and its attempt or link unless the new phase goes on with it. */
+  /** Stops the timers of the previous phase, and closes its attempt or link unless the new phase keeps it. */
   #enter(phase: Phase, ...timers: Timer[]): void {
     const before = this.#phase;
     for (const timer of [...this.#timers, this.#probe]) clearTimeout(timer);

@@ -38,7 +38,7 @@ export class Sizing {
   readonly #fitting = signal<TerminalSize | undefined>(undefined);
   readonly #asked: TerminalSize[] = [];
   readonly #isOurs = signal(false);
-  /** Of a session of another size; `before` the gesture that goes on. */
+  /** Zoom of a session of another size: now, and before the current gesture. */
   readonly #zoom = { before: 1, now: 1 };
   #fontSizePx: number;
   #hasEnded = false;

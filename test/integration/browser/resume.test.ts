@@ -8,7 +8,7 @@ import { useStage } from "./stage.ts";
 
 const stage = useStage();
 
-test("after the server was killed the terminal goes on at the byte, and nothing typed meanwhile arrives", async () => {
+test("after the server was killed the terminal continues at the byte, and input of the meantime does not arrive", async () => {
   const { server, chromium } = stage();
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
   await using page = await chromium.open(server.url);

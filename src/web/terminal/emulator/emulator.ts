@@ -226,7 +226,7 @@ export class Emulator implements Disposable {
     this.#terminal.options.cursorBlink = false;
   }
 
-  /** Where no GPU draws, or it is taken away, the renderer that draws with elements goes on. */
+  /** The DOM renderer stays in use without a GPU, and takes over when the GPU context is lost. */
   #openWebgl(): void {
     if (!hasGpu()) return;
     try {
