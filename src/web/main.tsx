@@ -11,6 +11,7 @@ import "./styles/workspace.css";
 import "./styles/session.css";
 import "./styles/machines.css";
 import "./styles/branch.css";
+import "./styles/previews.css";
 import "./styles/recording.css";
 import { App } from "./app/app.tsx";
 import { Page } from "./app/page.ts";

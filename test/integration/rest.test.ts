@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decodeResync } from "../../src/protocol/frame/payload.ts";
-import { decodeSnapshot } from "../unit/protocol/frame/decode-snapshot.ts";
+import { decodeSnapshot } from "../../src/web/previews/decode-snapshot.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
 

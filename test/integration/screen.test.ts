@@ -8,7 +8,7 @@ import type { Worker } from "node:worker_threads";
 import { afterAll, expect, test } from "vitest";
 import { Screens } from "../../src/sessions/screen/screens.ts";
 import type { ScreenSource } from "../../src/sessions/screen/thread/message.ts";
-import { decodeSnapshot } from "../unit/protocol/frame/decode-snapshot.ts";
+import { decodeSnapshot } from "../../src/web/previews/decode-snapshot.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ttyhq-screens-"));
 const PLAIN_TEXT = { kind: "text", scrollback: false, styles: false } as const;

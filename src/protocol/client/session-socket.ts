@@ -267,7 +267,12 @@ export type AttachmentHandlers = {
 /** Disposing it ends the subscription. */
 export type Attachment = Disposable & Pick<AttachedSession, "next" | "pause" | "resume" | "request">;
 
-export type AttachmentRequest = { readonly from: number | "live"; readonly flags?: number };
+export type AttachmentRequest = {
+  readonly from: number | "live";
+  readonly flags?: number;
+  /** Between two snapshots, if the flags request them. */
+  readonly minIntervalMs?: number;
+};
 
 /**
  * `idle`: to be subscribed when there is a link. `ended`: the session has ended, and there is nothing more unless other
@@ -280,6 +285,7 @@ export class AttachedSession implements Disposable {
   readonly sessionId: string;
   readonly #handlers: AttachmentHandlers;
   readonly #changed: (attachment: AttachedSession) => void;
+  readonly #minIntervalMs: number;
   #flags: number;
   #next: number | "live";
   #phase: Phase = "idle";
@@ -295,6 +301,7 @@ export class AttachedSession implements Disposable {
     this.#handlers = handlers;
     this.#changed = changed;
     this.#next = request.from;
+    this.#minIntervalMs = request.minIntervalMs ?? 0;
     this.#flags = (request.flags ?? SubscribeFlag.Stdout | SubscribeFlag.Events) | SubscribeFlag.Offsets;
   }
 
@@ -332,7 +339,7 @@ export class AttachedSession implements Disposable {
   /** The payload of a SUBSCRIBE from the current position; output is ignored until the answer. */
   begin(): Uint8Array {
     this.#phase = "subscribing";
-    return encodeSubscribe({ flags: this.#flags, from: this.#next });
+    return encodeSubscribe({ flags: this.#flags, from: this.#next, minIntervalMs: this.#minIntervalMs });
   }
 
   /** The link is lost. */

@@ -5,19 +5,21 @@ import { SessionId } from "../../protocol/schemas/session.ts";
 export type Route =
   | { readonly view: "list" }
   | { readonly view: "new" }
+  | { readonly view: "previews" }
   | { readonly view: "session"; readonly id: string };
 
-/** `#/`, `#/new`, `#/s/ID`; anything else is the list. */
+/** `#/`, `#/new`, `#/previews`, `#/s/ID`; anything else is the list. */
 export function parseRoute(hash: string): Route {
   const path = hash.replace(/^#/, "");
   if (path === "/new") return { view: "new" };
+  if (path === "/previews") return { view: "previews" };
   const id = SessionId.safeParse(/^\/s\/([^/]+)$/.exec(path)?.[1]);
   return id.success ? { view: "session", id: id.data } : { view: "list" };
 }
 
 export function routeHash(route: Route): string {
   if (route.view === "session") return `#/s/${route.id}`;
-  return route.view === "new" ? "#/new" : "#/";
+  return route.view === "list" ? "#/" : `#/${route.view}`;
 }
 
 /** What an address may let somebody in with. */

@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useToggle } from "../components/toggle.ts";
 import { MachineBanner } from "../machines/machine-banner.tsx";
+import { PreviewGrid } from "../previews/preview-grid.tsx";
 import { SessionView } from "../session/session-view.tsx";
 import { NewSession } from "../sessions/new-session.tsx";
 import { Sidebar } from "../sessions/sidebar.tsx";
@@ -31,10 +32,12 @@ export function WorkspaceView({
     <div class={`workspace view-${route.view}`}>
       <Sidebar page={page} workspace={workspace} access={access} root={sidebar} />
       <main class="stage">
-        {open === undefined ? (
-          <NewSession page={page} workspace={workspace} />
-        ) : (
+        {open !== undefined ? (
           <SessionView key={open.id} page={page} workspace={workspace} open={open} />
+        ) : route.view === "previews" ? (
+          <PreviewGrid page={page} workspace={workspace} />
+        ) : (
+          <NewSession page={page} workspace={workspace} />
         )}
         {open !== undefined && <MachineBanner workspace={workspace} open={open} />}
         <ConnectionBanner workspace={workspace} refusals={open?.reachability.refusals.value ?? 0} />

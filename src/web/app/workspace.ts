@@ -10,6 +10,7 @@ import { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { snapshotOf } from "../../protocol/directory/session-change.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
+import { SubscribeFlag } from "../../protocol/frame/payload.ts";
 import { PAGE_PING_INTERVAL_MS } from "../../protocol/limits.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
@@ -107,6 +108,17 @@ export class Workspace implements Disposable {
   /** Tries to connect now instead of later. */
   reconnect(): void {
     this.#socket.wake();
+  }
+
+  /** Follows a session's screen, drawn anew at most once in PREVIEW_INTERVAL_MS. Not for the session that is open. */
+  preview(id: string, onSnapshot: (payload: Uint8Array) => void): Disposable {
+    const request = {
+      from: "live",
+      flags: SubscribeFlag.Snapshots,
+      minIntervalMs: PREVIEW_INTERVAL_MS,
+    } as const;
+    const ignore = (): void => undefined;
+    return this.#socket.attach(id, request, { onOutput: ignore, onResync: ignore, onSnapshot });
   }
 
   async start(request: CreateSessionBody): Promise<void> {
@@ -279,6 +291,8 @@ export class Workspace implements Disposable {
   }
 }
 
+/** Fast enough to see that something happens, and cheap for twenty sessions at once. */
+const PREVIEW_INTERVAL_MS = 1_000;
 /** Of an action on many sessions. */
 const ACTIONS_AT_ONCE = 6;
 /** An error that says when to try again. */

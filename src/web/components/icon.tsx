@@ -28,6 +28,7 @@ const PATHS = {
   lock: "M6 11h12v9H6zM9 11V8a3 3 0 0 1 6 0v3",
   share:
     "m8.5 10.8 7-4m-7 6.4 7 4M6 14.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM18 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Zm0 13a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Z",
+  grid: "M4 5h7v6H4zM13 5h7v6h-7zM4 13h7v6H4zM13 13h7v6h-7z",
   paste: "M9 5H6v15h12V5h-3M9 3.5h6v3H9z",
 } as const;
 

@@ -85,7 +85,13 @@ export function SessionRow({
 }
 
 /** A dot for what runs, a badge for how it ended. */
-function Status({ record, isAway }: { readonly record: SessionRecord; readonly isAway: boolean }): VNode {
+export function Status({
+  record,
+  isAway,
+}: {
+  readonly record: SessionRecord;
+  readonly isAway: boolean;
+}): VNode {
   if (record.status !== "exited") {
     const words = isAway ? "offline" : "running";
     return <span class={`dot ${isAway ? "unknown" : "open"}`} role="img" aria-label={words} />;

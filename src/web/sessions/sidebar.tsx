@@ -33,6 +33,14 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
           <Logo />
           <Title class="brand-name">ttyhq</Title>
         </a>
+        <a
+          class="button ghost small"
+          href={routeHash({ view: "previews" })}
+          aria-label="Previews"
+          title="Previews of all sessions"
+        >
+          <Icon name="grid" />
+        </a>
         {workspace.permissions.has("sessions:create") && (
           <a class="button primary small" href={routeHash({ view: "new" })}>
             <Icon name="plus" />

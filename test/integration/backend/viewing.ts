@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { decodeResync } from "../../../src/protocol/frame/payload.ts";
-import { decodeSnapshot } from "../../unit/protocol/frame/decode-snapshot.ts";
+import { decodeSnapshot } from "../../../src/web/previews/decode-snapshot.ts";
 import { viewBytes, viewText } from "../harness/view-bytes.ts";
 import type { Stage } from "./stage.ts";
 

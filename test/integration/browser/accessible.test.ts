@@ -58,6 +58,11 @@ test.each(["dark", "light"] as const)(
       },
       body: JSON.stringify({ command: ["true"] }),
     })))`);
+    await page.page.getByRole("link", { name: "Previews" }).click();
+    await page.page.getByRole("region", { name: "Previews" }).locator("canvas.drawn").first().waitFor();
+    found.push(...(await findings(page, "previews")));
+    await page.page.goBack();
+    await page.phase("running");
     await page.page.getByLabel("Filter sessions").fill("shell");
     found.push(...(await findings(page, "filtered list")));
     await page.page.getByLabel("Filter sessions").fill("");

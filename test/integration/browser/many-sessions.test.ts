@@ -1,5 +1,6 @@
 // Finding one's way among many sessions.
 import { beforeAll, expect, test } from "vitest";
+import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { useStage } from "./stage.ts";
 
@@ -87,4 +88,34 @@ test("some letters find a session and open it, and the keys for next and previou
   await page.page.keyboard.press("Control+K");
   await page.page.keyboard.press("Enter");
   await page.shows("^K");
+});
+
+test("previews show the screens in sight as they change, and each leads to its session", async () => {
+  const { server, chromium } = stage();
+  const fill = (colour: string): string => `printf '\\033[48;2;${colour}m\\033[2J'`;
+  const program = `${fill("200;10;10")}; read line; ${fill("10;10;200")}; read line`;
+  const id = await server.create(["sh", "-c", program], "traffic light");
+  await using page = await chromium.open(`${server.url}/#/previews`);
+  const previews = page.page.getByRole("region", { name: "Previews" });
+  await previews.getByRole("link", { name: "traffic light" }).waitFor();
+  const drawn = previews.locator("canvas.drawn");
+  await expect.poll(() => drawn.count()).toBeGreaterThan(0);
+  const cards = await previews.getByRole("link").count();
+  expect(await drawn.count()).toBeLessThan(cards / 2);
+  await page.page.getByLabel("Filter sessions").fill("traffic");
+  await expect.poll(() => drawn.count()).toBe(1);
+  const middle = () =>
+    page.page.evaluate(`(() => {
+      const canvas = document.querySelector("canvas.drawn");
+      return [...canvas.getContext("2d").getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data];
+    })()`);
+  await expect.poll(middle).toEqual([200, 10, 10, 255]);
+  expect((await ask(server.url, `/api/sessions/${id}/input`, { body: { text: "\r" } })).status).toBe(200);
+  await expect.poll(middle).toEqual([10, 10, 200, 255]);
+  await previews.getByRole("link", { name: "traffic light" }).click();
+  await page.phase("running");
+  await page.enter("");
+  await page.phase("ended");
+  await page.page.goBack();
+  await expect.poll(middle).toEqual([10, 10, 200, 255]);
 });

@@ -8,7 +8,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { SessionRecord, TerminalSize } from "../../../src/protocol/schemas/session.ts";
-import { decodeSnapshot } from "../../unit/protocol/frame/decode-snapshot.ts";
+import { decodeSnapshot } from "../../../src/web/previews/decode-snapshot.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { type Asciicast, parseCast } from "../harness/asciicast.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { decodeSnapshot } from "../../unit/protocol/frame/decode-snapshot.ts";
+import { decodeSnapshot } from "../../../src/web/previews/decode-snapshot.ts";
 import { shakeHands } from "../harness/http.ts";
 import { askAs, logIn, passwordServer, ticketFor } from "../harness/password-server.ts";
 import { Rest } from "../harness/rest.ts";

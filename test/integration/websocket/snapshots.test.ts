@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
-import { decodeSnapshot } from "../../unit/protocol/frame/decode-snapshot.ts";
+import { decodeSnapshot } from "../../../src/web/previews/decode-snapshot.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 

@@ -24,7 +24,7 @@ import {
   encodeSubscribe,
 } from "../../../src/protocol/frame/payload.ts";
 import { encodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
-import { decodeSnapshot } from "./frame/decode-snapshot.ts";
+import { decodeSnapshot } from "../../../src/web/previews/decode-snapshot.ts";
 import { utf8 } from "./hex.ts";
 
 const FRAMES = 100_000;

@@ -7,8 +7,8 @@ import {
   type CellColour,
   type SnapshotCell,
 } from "../../../../src/protocol/frame/snapshot-cell.ts";
+import { decodeSnapshot } from "../../../../src/web/previews/decode-snapshot.ts";
 import { hex, toHex, utf8 } from "../hex.ts";
-import { decodeSnapshot } from "./decode-snapshot.ts";
 
 const { Bold, Italic, Inverse, Underline } = CellAttribute;
 const BLANK: SnapshotCell = { text: " ", attributes: 0 };

@@ -1,8 +1,8 @@
-// Decodes SNAPSHOT_VT payloads, which clients draw: the server itself never does.
-import { PayloadError, readU16, readU32 } from "../../../../src/protocol/frame/frame.ts";
-import { type ScreenSnapshot, SNAPSHOT_VERSION } from "../../../../src/protocol/frame/snapshot.ts";
-import type { CellColour, SnapshotCell } from "../../../../src/protocol/frame/snapshot-cell.ts";
-import { MAX_TERMINAL_SIZE } from "../../../../src/protocol/limits.ts";
+// Decodes SNAPSHOT_VT payloads (facts 2), which only clients do.
+import { PayloadError, readU16, readU32 } from "../../protocol/frame/frame.ts";
+import { type ScreenSnapshot, SNAPSHOT_VERSION } from "../../protocol/frame/snapshot.ts";
+import type { CellColour, SnapshotCell } from "../../protocol/frame/snapshot-cell.ts";
+import { MAX_TERMINAL_SIZE } from "../../protocol/limits.ts";
 
 type Row = readonly SnapshotCell[];
 
@@ -21,21 +21,19 @@ const KIND_MASK = 3;
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads bytes from front to back; what it is asked for past the end, or that is no UTF-8, is `fail`'s to report. */
-export class ByteReader {
+/** Reads bytes from front to back. Throws PayloadError beyond the end and for text that is not UTF-8. */
+class ByteReader {
   readonly #bytes: Uint8Array;
-  readonly #fail: (reason: string, cause?: unknown) => Error;
   #at: number;
 
-  constructor(bytes: Uint8Array, start: number, fail: (reason: string, cause?: unknown) => Error) {
+  constructor(bytes: Uint8Array, start: number) {
     this.#bytes = bytes;
     this.#at = start;
-    this.#fail = fail;
   }
 
   byte(): number {
     const byte = this.#bytes[this.#at++];
-    if (byte === undefined) throw this.#fail("it ends too early");
+    if (byte === undefined) throw invalid("it ends too early");
     return byte;
   }
 
@@ -47,7 +45,7 @@ export class ByteReader {
   take(length: number): Uint8Array {
     const start = this.#at;
     this.#at += length;
-    if (this.#at > this.#bytes.length) throw this.#fail("it ends too early");
+    if (this.#at > this.#bytes.length) throw invalid("it ends too early");
     return this.#bytes.subarray(start, this.#at);
   }
 
@@ -57,7 +55,7 @@ export class ByteReader {
     try {
       return decoder.decode(bytes);
     } catch (cause) {
-      throw this.#fail("a text in it is not UTF-8", cause);
+      throw invalid("a text in it is not UTF-8", cause);
     }
   }
 }
@@ -77,11 +75,11 @@ export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
     viewportY: readI32(bytes, 12),
     cursorX: readI32(bytes, 16),
     cursorY: readI32(bytes, 20),
-    rows: readRows(new ByteReader(bytes, HEADER_BYTES, invalid), rows),
+    rows: readRows(new ByteReader(bytes, HEADER_BYTES), rows),
   };
 }
 
-export function readCell(reader: ByteReader): SnapshotCell {
+function readCell(reader: ByteReader): SnapshotCell {
   const type = reader.byte();
   const text = readText(reader, type);
   if ((type & STYLED) === 0) return { text, attributes: 0 };

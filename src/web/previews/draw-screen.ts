@@ -1,0 +1,118 @@
+// Draws a screen onto a canvas, as large as fits. A picture to recognize a session by, not a terminal.
+import type { ITheme } from "@xterm/xterm";
+import type { ScreenSnapshot } from "../../protocol/frame/snapshot.ts";
+import { CellAttribute, type CellColour, type SnapshotCell } from "../../protocol/frame/snapshot-cell.ts";
+import type { TerminalSize } from "../../protocol/schemas/session.ts";
+
+/** Height of a cell, in widths. */
+const CELL_RATIO = 2;
+/** Characters that take two columns: East Asian scripts, full-width forms and emoji. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+const ANSI = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
+const BRIGHT = [
+  ...["brightBlack", "brightRed", "brightGreen", "brightYellow"],
+  ...["brightBlue", "brightMagenta", "brightCyan", "brightWhite"],
+] as const;
+
+/** `fontFamily`: monospaced. The canvas keeps its size; its pixels are all drawn anew. */
+export function drawScreen(
+  canvas: HTMLCanvasElement,
+  screen: ScreenSnapshot,
+  size: TerminalSize,
+  { theme, fontFamily }: { readonly theme: ITheme; readonly fontFamily: string },
+): void {
+  const context = canvas.getContext("2d", { alpha: false });
+  if (context === null) return;
+  const { width, height } = canvas;
+  const cell = Math.min(width / size.cols, height / (size.rows * CELL_RATIO));
+  context.fillStyle = theme.background ?? "black";
+  context.fillRect(0, 0, width, height);
+  context.textBaseline = "middle";
+  context.font = `100px ${fontFamily}`;
+  context.font = `${(100 * cell) / context.measureText("M").width}px ${fontFamily}`;
+  for (const [row, cells] of screen.rows.entries()) {
+    for (const run of runsOf(cells)) {
+      const [ink, ground] = colours(run, theme);
+      const [x, y] = [run.column * cell, row * cell * CELL_RATIO];
+      if (ground !== undefined) {
+        context.fillStyle = ground;
+        // Without seams between neighbours.
+        context.fillRect(
+          Math.floor(x),
+          Math.floor(y),
+          Math.ceil(run.columns * cell),
+          Math.ceil(cell * CELL_RATIO),
+        );
+      }
+      if (ink === undefined || run.text.trim() === "") continue;
+      context.fillStyle = ink;
+      context.fillText(run.text, x, y + (cell * CELL_RATIO) / 2);
+    }
+  }
+}
+
+/** Neighbours that look alike, drawn at once. */
+type Run = {
+  readonly column: number;
+  columns: number;
+  text: string;
+  readonly style: SnapshotCell;
+};
+
+function runsOf(cells: readonly SnapshotCell[]): readonly Run[] {
+  const runs: Run[] = [];
+  let column = 0;
+  for (const cell of cells) {
+    const columns = WIDE.test(cell.text) ? 2 : 1;
+    const run = runs.at(-1);
+    // Other characters may be wider than a cell: each is put into its place.
+    const isPlain = cell.text.length <= 1 && cell.text <= "~";
+    if (run !== undefined && isPlain && run.columns === run.text.length && isAlike(run.style, cell)) {
+      run.text += cell.text || " ";
+      run.columns += 1;
+    } else runs.push({ column, columns, text: cell.text || " ", style: cell });
+    column += columns;
+  }
+  return runs;
+}
+
+function isAlike(one: SnapshotCell, other: SnapshotCell): boolean {
+  return (
+    one.attributes === other.attributes && isSameColour(one.fg, other.fg) && isSameColour(one.bg, other.bg)
+  );
+}
+
+function isSameColour(one: CellColour | undefined, other: CellColour | undefined): boolean {
+  if (typeof one !== "object" || typeof other !== "object") return one === other;
+  return one.r === other.r && one.g === other.g && one.b === other.b;
+}
+
+/** Of the text and of the ground behind it; undefined: nothing is drawn. */
+function colours(
+  { style: { fg, bg, attributes } }: Run,
+  theme: ITheme,
+): readonly [string | undefined, string | undefined] {
+  const ink = fg === undefined ? theme.foreground : colourOf(fg, theme);
+  const ground = bg === undefined ? undefined : colourOf(bg, theme);
+  if ((attributes & CellAttribute.Inverse) !== 0) return [ground ?? theme.background, ink];
+  return [(attributes & CellAttribute.Invisible) !== 0 ? undefined : ink, ground];
+}
+
+function colourOf(colour: CellColour, theme: ITheme): string | undefined {
+  if (typeof colour === "object") return rgb(colour.r, colour.g, colour.b);
+  const named = [...ANSI, ...BRIGHT][colour];
+  if (named !== undefined) return theme[named];
+  if (colour >= 232) return rgb(...gray(8 + 10 * (colour - 232)));
+  const step = (index: number): number => (index === 0 ? 0 : 55 + 40 * index);
+  const cube = colour - 16;
+  return rgb(step(Math.floor(cube / 36)), step(Math.floor(cube / 6) % 6), step(cube % 6));
+}
+
+function gray(level: number): readonly [number, number, number] {
+  return [level, level, level];
+}
+
+function rgb(r: number, g: number, b: number): string {
+  return `rgb(${r} ${g} ${b})`;
+}

@@ -1,0 +1,65 @@
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { routeHash } from "../app/route.ts";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { Icon } from "../components/icon.tsx";
+import { ageWords, nameWords } from "../session/words.ts";
+import { Status } from "../sessions/session-row.tsx";
+import { terminalTheme } from "../terminal/emulator/palette.ts";
+import { LiveScreen } from "./live-screen.ts";
+
+/** The screens of all sessions that the list shows, each a link to its session. */
+export function PreviewGrid({ page, workspace }: WorkspaceProps): VNode {
+  const records = workspace.filter.shown.value ?? [];
+  return (
+    <section class="previews" aria-label="Previews">
+      <header class="previews-head">
+        <a class="button ghost back" href={routeHash({ view: "list" })}>
+          <Icon name="back" />
+          Sessions
+        </a>
+        <h1>All sessions</h1>
+      </header>
+      {records.length === 0 && <p class="empty">No sessions to show.</p>}
+      <ul class="previews-grid">
+        {records.map((record) => (
+          <Preview key={record.id} page={page} workspace={workspace} record={record} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Preview({ page, workspace, record }: WorkspaceProps & { readonly record: SessionRecord }): VNode {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const { id, cols, rows } = record;
+  const scheme = page.schemes.scheme.value;
+  useEffect(() => {
+    if (canvas.current === null) return;
+    const screen = new LiveScreen({
+      canvas: canvas.current,
+      subscribe: (onSnapshot) => workspace.preview(id, onSnapshot),
+      ...{ size: { cols, rows }, theme: terminalTheme(scheme) },
+    });
+    return () => screen[Symbol.dispose]();
+  }, [workspace, id, cols, rows, scheme]);
+  const since = record.exitedAt ?? record.created;
+  return (
+    <li>
+      <a class="preview" href={routeHash({ view: "session", id })}>
+        <canvas ref={canvas} />
+        <span class="row-line">
+          <Status record={record} isAway={workspace.machines.isGone(record.source)} />
+          <span class="row-name" title={record.name}>
+            {nameWords(record)}
+          </span>
+          {record.source !== undefined && <span class="row-owner">{record.source}</span>}
+          <time class="row-age" dateTime={since}>
+            {ageWords(Date.parse(since), page.clock.now.value)}
+          </time>
+        </span>
+      </a>
+    </li>
+  );
+}
