@@ -140,6 +140,8 @@ export class Connection implements Disposable {
 
   /** See SessionSocket.opened. */
   async opened(timeoutMs: number): Promise<void> {
+    // The error with its stack costs more than all else here.
+    if (this.state.kind === "open") return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let problem = new ServiceError("host_unreachable", `no connection within ${timeoutMs} ms`);
     const check = (state: ConnectionState): void => {
