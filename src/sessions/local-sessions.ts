@@ -1,6 +1,6 @@
 // The terminals of this process.
 import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { type FileHandle, rm } from "node:fs/promises";
 import { Emitter } from "../lib/async/emitter.ts";
 import { DiskCare } from "../lib/fs/disk-care.ts";
 import { Descriptors } from "../lib/os/descriptors.ts";
@@ -16,7 +16,7 @@ import type {
   TerminalSize,
 } from "../protocol/schemas/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
-import { Journal, type JournalOptions } from "./journal/journal.ts";
+import { Journal, type JournalFiles, type JournalOptions } from "./journal/journal.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
 import { type Pty, type PtyExit, spawnPty } from "./pty/pty.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
@@ -28,7 +28,7 @@ import type { ControlDir } from "./storage/control-dir.ts";
 import { recoverSessions } from "./storage/recovery.ts";
 import { type Ended, type Keep, Retention } from "./storage/retention.ts";
 import { SessionDisk } from "./storage/session-disk.ts";
-import { launchFailed, makeFolder } from "./storage/session-folder.ts";
+import { createFolder, launchFailed } from "./storage/session-folder.ts";
 import {
   isOfAnotherHost,
   newStoredSession,
@@ -170,9 +170,9 @@ export class LocalSessions implements SessionBackend {
       const plan = await planLaunch(request, { id, account, env, cgroups });
       const runsAs = request.account === account.user ? undefined : request.account;
       const whose = { id, key: this.#newKey(), owner: request.owner, account: runsAs };
-      const session = await this.#launch(newStoredSession(plan, whose), plan);
-      await this.#disk.writeFirstRecord(session);
-      this.#keep(this.#disk.syncFirstRecord(session));
+      const { session, record } = await this.#launch(newStoredSession(plan, whose), plan);
+      await this.#disk.writeFirstRecord(session, record);
+      this.#keep(this.#disk.syncFirstRecord(session, record));
       return session.record;
     } finally {
       this.#starting.delete(id);
@@ -249,45 +249,49 @@ export class LocalSessions implements SessionBackend {
     await this.#care[Symbol.asyncDispose]();
   }
 
-  async #launch(stored: StoredSession, plan: LaunchPlan): Promise<Session> {
+  async #launch(
+    stored: StoredSession,
+    plan: LaunchPlan,
+  ): Promise<{ readonly session: Session; readonly record: FileHandle }> {
     const { id } = stored;
     const { controlDir, now, recordInput } = this.#options;
     const files = controlDir.session(id);
-    await makeFolder(id, files.directory, this.#descriptors);
-    let journal: Journal | undefined;
+    const folder = await createFolder(id, files, this.#descriptors);
+    const { record } = folder;
     try {
+      if (this.#isClosed) throw shuttingDown();
       const session = new Session({
         ...{ files, stored, now, recordInput },
         ...{ onChange: this.#changed, meter: this.meter },
       });
       let pty: Pty | undefined;
-      journal = await this.#openJournal(session, (isHigh) => (isHigh ? pty?.pause() : pty?.resume()));
-      if (this.#isClosed) throw shuttingDown();
-      pty = this.#start(session, plan, journal);
-      return session;
+      const onPressure = (isHigh: boolean): void => (isHigh ? pty?.pause() : pty?.resume());
+      pty = this.#start(session, plan, this.#journal(session, folder.journal, onPressure));
+      return { session, record };
     } catch (error) {
-      await journal?.close();
+      await Promise.all([folder.journal.close(), record.close()]);
       await rm(files.directory, { recursive: true, force: true });
       throw error instanceof ServiceError ? error : launchFailed(error, files.directory);
     }
   }
 
-  #openJournal(session: Session, onPressure: JournalOptions["onPressure"]): Promise<Journal> {
-    const { files, id, key } = session;
+  #journal(session: Session, files: JournalFiles, onPressure: JournalOptions["onPressure"]): Journal {
+    const { id, key } = session;
     const { maxRecordingBytes: maxBytes, log } = this.#options;
     const onChange = (): void => this.#changed(session, "changed");
     const retry = async (): Promise<void> => {
       await session.journal?.retry();
       onChange();
     };
-    return Journal.create({
-      ...{ files, maxBytes, meter: this.meter, onPressure },
+    const options: JournalOptions = {
+      ...{ maxBytes, meter: this.meter, onPressure },
       onFailure: (error) => {
         this.#care.failed(`${key} journal`, error, retry);
         onChange();
       },
       onGap: (gap) => log.warn({ session: id, ...gap }, "recording has a gap"),
-    });
+    };
+    return new Journal(options, files);
   }
 
   /** Synchronous: no event about the session precedes its start. */

@@ -23,9 +23,18 @@ export async function replaceFile(
   if (isDurable) await sync(dirname(path));
 }
 
-/** Resolves when a file that was put there without waiting for the disk would outlive a crash of the machine. */
-export async function syncFile(path: string): Promise<void> {
-  await Promise.all([path, dirname(path)].map(sync));
+/** All of them; if one cannot be opened, none stays open. */
+export async function allOpened<const T extends readonly Promise<{ close(): Promise<void> }>[]>(
+  opening: T,
+): Promise<{ -readonly [Each in keyof T]: Awaited<T[Each]> }> {
+  try {
+    return await Promise.all(opening);
+  } catch (error) {
+    for (const each of await Promise.allSettled(opening)) {
+      if (each.status === "fulfilled") await each.value.close();
+    }
+    throw error;
+  }
 }
 
 /**
@@ -87,7 +96,11 @@ export async function writeJsonFile(
   mode: number,
   options: { readonly isDurable?: boolean } = {},
 ): Promise<void> {
-  await replaceFile(path, new TextEncoder().encode(`${JSON.stringify(value)}\n`), mode, options);
+  await replaceFile(path, jsonFileBytes(value), mode, options);
+}
+
+export function jsonFileBytes(value: unknown): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(value)}\n`);
 }
 
 /**

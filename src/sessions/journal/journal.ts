@@ -1,4 +1,5 @@
 import { open } from "node:fs/promises";
+import { allOpened } from "../../lib/fs/atomic-file.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import { eventLine, type Gap, gapEvent, type JournalEvent } from "./event.ts";
 import { type Dropped, JournalQueue } from "./queue.ts";
@@ -12,7 +13,6 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024;
 const NONE = new Uint8Array(0);
 
 export type JournalOptions = {
-  readonly files: SessionFiles;
   /** Maximum of output bytes, and of bytes of records; the journal stops there (contract 3). */
   readonly maxBytes: number;
   /** The disk is behind, or has caught up: the only reason to pause a program. */
@@ -39,7 +39,7 @@ export type JournalMeter = {
  * the gap if any. Interrupted writes continue at the same byte: readers never see the files change.
  */
 export class Journal {
-  readonly #options: Omit<JournalOptions, "files">;
+  readonly #options: JournalOptions;
   readonly #files: JournalFiles;
   readonly #queue = new JournalQueue();
   /** Output after the journal was stopped. */
@@ -60,13 +60,9 @@ export class Journal {
   #writing: Promise<void> | undefined;
   #progress = Promise.withResolvers<void>();
 
-  constructor(options: Omit<JournalOptions, "files">, files: JournalFiles) {
+  constructor(options: JournalOptions, files: JournalFiles) {
     this.#options = options;
     this.#files = files;
-  }
-
-  static async create({ files, ...options }: JournalOptions): Promise<Journal> {
-    return new Journal(options, await createFiles(files));
   }
 
   /** Offset after the last byte in the file. */
@@ -286,16 +282,14 @@ export async function createFiles({
   output,
   events,
 }: Pick<SessionFiles, "output" | "events">): Promise<JournalFiles> {
-  await using stack = new AsyncDisposableStack();
-  const outputFile = stack.use(await open(output, "wx", 0o600));
-  const eventsFile = stack.use(await open(events, "wx", 0o600));
-  const opened = stack.move();
+  const files = await allOpened([open(output, "wx", 0o600), open(events, "wx", 0o600)]);
+  const [outputFile, eventsFile] = files;
   return {
     writeOutput: async (pieces, position) =>
       accepted((await outputFile.writev(pieces, position)).bytesWritten),
     writeEvents: async (lines, position) =>
       accepted((await eventsFile.write(lines, 0, lines.length, position)).bytesWritten),
-    close: () => opened.disposeAsync(),
+    close: async () => void (await Promise.all(files.map((file) => file.close()))),
   };
 }
 

@@ -136,15 +136,15 @@ export async function removeIfBlank(files: SessionFiles): Promise<void> {
   if (await isBlank(files)) await folderRemoval(files.directory)();
 }
 
-/** No record, no output, no event except of a size, and no other files. */
+/** An empty or no record, no output, no event except of a size, and no other files. */
 async function isBlank(files: SessionFiles): Promise<boolean> {
-  const journal = [files.output, files.events].map((path) => basename(path));
+  const own = [files.record, files.output, files.events].map((path) => basename(path));
   const isDraft = (name: string): boolean =>
     name.startsWith(`.${basename(files.record)}.`) && name.endsWith(".tmp");
   const names = await readdir(files.directory);
-  if (!names.every((name) => journal.includes(name) || isDraft(name))) return false;
-  if ((await fileBytes(files.output)) > 0 || (await fileBytes(files.events)) > FIRST_EVENT_BYTES)
-    return false;
+  if (!names.every((name) => own.includes(name) || isDraft(name))) return false;
+  for (const path of [files.record, files.output]) if ((await fileBytes(path)) > 0) return false;
+  if ((await fileBytes(files.events)) > FIRST_EVENT_BYTES) return false;
   for await (const { kind } of readEvents(files)) if (kind !== "r") return false;
   return true;
 }

@@ -1,5 +1,6 @@
+import type { FileHandle } from "node:fs/promises";
 import { KeyedMutex, Mutex } from "../../lib/async/mutex.ts";
-import { syncFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
+import { jsonFileBytes, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { DiskCare } from "../../lib/fs/disk-care.ts";
 import { writeRecording } from "../journal/recording.ts";
 import type { Session } from "../session.ts";
@@ -14,6 +15,8 @@ export class SessionDisk {
   readonly #care: Pick<DiskCare, "attempt" | "insist">;
   /** Recordings of all sessions. */
   readonly #recordings = new Mutex();
+  /** Syncs of first records. Each would take a thread away from the files of the next new sessions. */
+  readonly #syncs = new Mutex();
   readonly #mutexes = new KeyedMutex();
   readonly #removed = new WeakSet<Session>();
 
@@ -32,18 +35,22 @@ export class SessionDisk {
     );
   }
 
-  /** Does not sync the new record: that would double the duration of a start. */
-  async writeFirstRecord(session: Session): Promise<void> {
+  /** Does not sync the new, empty `file` of the record: that would double the duration of a start. */
+  async writeFirstRecord(session: Session, file: FileHandle): Promise<void> {
+    const { stored, files } = session;
     await this.#write(session, "session not stored", () =>
-      writeJsonFile(session.files.record, session.stored, 0o600, { isDurable: false }),
+      file.writeFile(jsonFileBytes(stored)).catch(() => writeJsonFile(files.record, stored, 0o600)),
     );
   }
 
-  /** Resolves when the first record would outlive a crash of the machine. */
-  async syncFirstRecord(session: Session): Promise<void> {
+  /** Closes `file`. Resolves when it would outlive a crash of the machine: the sync of a new file includes its name. */
+  async syncFirstRecord(session: Session, file: FileHandle): Promise<void> {
+    await using record = file;
     const { stored, files } = session;
-    await this.#write(session, "session not stored", () =>
-      syncFile(files.record).catch(() => writeJsonFile(files.record, stored, 0o600)),
+    await this.#syncs.take(() =>
+      this.#write(session, "session not stored", () =>
+        record.sync().catch(() => writeJsonFile(files.record, stored, 0o600)),
+      ),
     );
   }
 

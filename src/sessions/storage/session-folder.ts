@@ -1,24 +1,37 @@
 // The place on disk that a session needs before it is started.
-import { mkdir } from "node:fs/promises";
-import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { allOpened, isErrno } from "../../lib/fs/atomic-file.ts";
 import { diskFault } from "../../lib/fs/disk-care.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { createFiles, type JournalFiles } from "../journal/journal.ts";
+import type { SessionFiles } from "./control-dir.ts";
 
-/** Descriptors of a terminal, its program and its journal, and a reserve. */
+/** Descriptors of a terminal, its program and its files, and a reserve. */
 const NEEDED_DESCRIPTORS = 16;
 
+/** The empty files of a new session. */
+export type NewFolder = { readonly journal: JournalFiles; readonly record: FileHandle };
+
 /** Throws `session_exists`, `disk_failed`, `out_of_descriptors`, `launch_failed`. */
-export async function makeFolder(
+export async function createFolder(
   id: string,
-  path: string,
+  files: SessionFiles,
   descriptors: { readonly left: number },
-): Promise<void> {
+): Promise<NewFolder> {
   if (descriptors.left < NEEDED_DESCRIPTORS) throw new ServiceError("out_of_descriptors", NO_DESCRIPTORS);
+  const { directory } = files;
   try {
-    await mkdir(path, { mode: 0o700 });
+    await mkdir(directory, { mode: 0o700 });
   } catch (error) {
-    if (!isErrno(error, "EEXIST")) throw launchFailed(error, path);
+    if (!isErrno(error, "EEXIST")) throw launchFailed(error, directory);
     throw new ServiceError("session_exists", `there are files of a session ${id} already`);
+  }
+  try {
+    const [journal, record] = await allOpened([createFiles(files), open(files.record, "wx", 0o600)]);
+    return { journal, record };
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    throw launchFailed(error, directory);
   }
 }
 

@@ -2,9 +2,8 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Journal } from "../../../src/sessions/journal/journal.ts";
+import { createFiles, Journal } from "../../../src/sessions/journal/journal.ts";
 import { SessionMeter } from "../../../src/sessions/session-meter.ts";
-import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 import { observationsOf } from "../observations.ts";
 
 const MIB = 1024 * 1024;
@@ -49,7 +48,6 @@ test("each batch that reaches the disk is timed", async () => {
   });
   const files = { output: join(folder.path, "output"), events: join(folder.path, "events") };
   const options = {
-    files: { ...openControlDir(folder.path).session("s"), ...files },
     maxBytes: 1_000,
     onPressure: () => undefined,
     onFailure: (error: unknown) => {
@@ -58,7 +56,7 @@ test("each batch that reaches the disk is timed", async () => {
     onGap: () => undefined,
     meter,
   };
-  const journal = await Journal.create(options);
+  const journal = new Journal(options, await createFiles(files));
   journal.append(new TextEncoder().encode("abc"), 0);
   await journal.flushed();
   await journal.close();

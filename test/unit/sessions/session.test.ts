@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseEventLine } from "../../../src/sessions/journal/event.ts";
-import { Journal } from "../../../src/sessions/journal/journal.ts";
+import { createFiles, Journal } from "../../../src/sessions/journal/journal.ts";
 import { Session } from "../../../src/sessions/session.ts";
 import { SessionMeter } from "../../../src/sessions/session-meter.ts";
 import { sessionFiles } from "../../../src/sessions/storage/control-dir.ts";
@@ -44,16 +44,11 @@ test("a character that is typed in two pieces is recorded whole", async () => {
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(directory, { recursive: true }));
   const files = sessionFiles(directory);
-  const journal = await Journal.create({
-    ...{
-      files,
-      maxBytes: 1_000_000,
-      meter: new SessionMeter(() => 0),
-      onPressure: () => {},
-      onGap: () => {},
-    },
-    onFailure: (error) => expect.unreachable(`${error}`),
-  });
+  const options = {
+    ...{ maxBytes: 1_000_000, meter: new SessionMeter(() => 0), onPressure: () => {}, onGap: () => {} },
+    onFailure: (error: unknown) => expect.unreachable(`${error}`),
+  };
+  const journal = new Journal(options, await createFiles(files));
   const session = new Session({
     ...{ files, stored: STORED, sizes: [], recordInput: true, onChange: () => {}, now: () => 0 },
   });

@@ -9,7 +9,7 @@ import {
   type JournalEvent,
   parseEventLine,
 } from "../../../../src/sessions/journal/event.ts";
-import { Journal } from "../../../../src/sessions/journal/journal.ts";
+import { createFiles, Journal } from "../../../../src/sessions/journal/journal.ts";
 import { castText } from "../../../../src/sessions/journal/recording.ts";
 import { SessionMeter } from "../../../../src/sessions/session-meter.ts";
 import { type ControlDir, openControlDir } from "../../../../src/sessions/storage/control-dir.ts";
@@ -36,16 +36,16 @@ let whole: { output: Uint8Array; events: Uint8Array };
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "ttyhq-recovery-"));
   const source = await emptySession("source");
-  const journal = await Journal.create({
-    files: source.session(STORED.id),
+  const options = {
     maxBytes: 1_000_000,
     meter: new SessionMeter(() => 0),
     onPressure: () => {},
     onGap: () => {},
-    onFailure: (error) => {
+    onFailure: (error: unknown) => {
       throw error;
     },
-  });
+  };
+  const journal = new Journal(options, await createFiles(source.session(STORED.id)));
   const encoder = new TextEncoder();
   let offset = 0;
   const note = (time: number, kind: "r" | "m", data: string): void =>
