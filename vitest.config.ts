@@ -60,6 +60,7 @@ const LONGEST = [
   "cluster/expiry",
   "containers/user-cgroups",
   "kubernetes/nodes",
+  "kubernetes/ha",
   "kubernetes/probes",
 ].map((name) => join(import.meta.dirname, `test/integration/${name}.test.ts`));
 for (const file of LONGEST) accessSync(file);

@@ -23,6 +23,8 @@ export type StartOptions = {
   readonly remotes?: number;
   /** With the component `tls`. */
   readonly hasTls?: boolean;
+  /** Two HQs, with the components `ha` and `redis`. */
+  readonly hasSharedRegistry?: boolean;
   /** Of the HQ: VARIABLE=value. */
   readonly settings?: readonly string[];
   /** On top of the project's own files: entries of a kustomization. */
@@ -131,7 +133,8 @@ export class KubernetesCluster implements AsyncDisposable {
 
   async #deploy(options: StartOptions): Promise<void> {
     const { namespace } = this.kubectl;
-    const kinds = options.hasTls === true ? ["--tls"] : [];
+    const { hasTls = false, hasSharedRegistry = false } = options;
+    const kinds = [...(hasTls ? ["--tls"] : []), ...(hasSharedRegistry ? ["--redis"] : [])];
     await output(join(ROOT, "k8s/make-secrets"), [...kinds, namespace]);
     await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-k8s-"));
     const kustomization = await this.#kustomization(folder.path, options);
@@ -145,16 +148,20 @@ export class KubernetesCluster implements AsyncDisposable {
 
   /** What an operator's own overlay would be. Limits of calls are for people, not for tests. */
   async #kustomization(folder: string, options: StartOptions): Promise<object> {
-    const { hasTls = false, settings = [], patches = [], usesSpareNode = false } = options;
-    const files = (await isLab(this.kubectl)) ? "overlays/lab" : "base";
+    const { settings = [], patches = [], usesSpareNode = false } = options;
+    const components = [
+      ...(options.hasTls === true ? ["tls"] : []),
+      ...(options.hasSharedRegistry === true ? ["ha", "redis"] : []),
+      ...((await isLab(this.kubectl)) ? ["lab"] : []),
+    ];
     const [name = "", tag = "latest"] = IMAGE.split(/:(?=[^/]*$)/);
     const limits = ["TTYHQ_RATE_LIMIT_API=0", "TTYHQ_RATE_LIMIT_SESSIONS=0"];
     return {
       apiVersion: "kustomize.config.k8s.io/v1beta1",
       kind: "Kustomization",
       namespace: this.kubectl.namespace,
-      resources: [relative(folder, join(ROOT, "k8s", files))],
-      components: hasTls ? [relative(folder, join(ROOT, "k8s/components/tls"))] : [],
+      resources: [relative(folder, join(ROOT, "k8s/base"))],
+      components: components.map((name) => relative(folder, join(ROOT, "k8s/components", name))),
       images: [{ name: "ttyhq", newName: name, newTag: tag }],
       replicas: [{ name: "ttyhq-remote", count: remotesOf(options) }],
       configMapGenerator: [

@@ -52,7 +52,8 @@ function probes(container: Container): readonly string[] {
     return [`a probe asks port ${port}, which it does not have`];
   });
   const leaves =
-    ports.length > 0 && container.lifecycle?.preStop === undefined
+    // Clients of other protocols find out by themselves.
+    readinessProbe?.httpGet !== undefined && container.lifecycle?.preStop === undefined
       ? ["serves a port and has no preStop"]
       : [];
   return [...missing, ...same, ...new Set(elsewhere), ...leaves];

@@ -1,0 +1,83 @@
+// Two HQs that share a registry in Redis: pods that go away one after the other, under viewers of both.
+import { expect, test } from "vitest";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import type { ServiceError } from "../../../src/protocol/errors.ts";
+import { answers } from "../cluster/shell.ts";
+import { isReady, type Pod } from "./kubectl.ts";
+import { HQ, HQ_DEPLOYMENT } from "./kubernetes-cluster.ts";
+import { Show } from "./show.ts";
+import { stagedCluster } from "./staged-cluster.ts";
+
+const REMOTE = "ttyhq-remote-0";
+const VIEWERS = 20;
+const WORST_STALL_MS = 3_000;
+const REDIS = "statefulset/ttyhq-redis";
+
+const stage = stagedCluster({ remotes: 1, hasSharedRegistry: true });
+
+/** Resolves with the pods of the HQ when these are replaced, and all others are ready. */
+function without(gone: readonly Pod[]): Promise<readonly Pod[]> {
+  const uids = gone.map(({ metadata }) => metadata.uid);
+  return stage.cluster.eventually(async () => {
+    const pods = await stage.cluster.kubectl.allPods(HQ);
+    const isDone = pods.length === 2 && pods.every((pod) => isReady(pod) && !uids.includes(pod.metadata.uid));
+    return isDone ? pods : undefined;
+  }, "two HQs that are ready");
+}
+
+test("a pod of two HQs is deleted, and both are updated: viewers lose no byte, get none twice and wait less than 3 s", async () => {
+  const { cluster } = stage;
+  const [first, ...others] = await without([]);
+  if (first === undefined) throw new Error("there is no HQ");
+  using show = await Show.open(cluster, REMOTE, VIEWERS);
+
+  await cluster.kubectl.does("delete", "pod", first.metadata.name, "--wait=false");
+  const next = await without([first]);
+  await show.goesOn();
+  const ofDeletion = show.worst.ms;
+  expect(next.map(({ metadata }) => metadata.uid)).toContain(others[0]?.metadata.uid);
+
+  await cluster.kubectl.does("rollout", "restart", HQ_DEPLOYMENT);
+  await cluster.rolledOut(HQ_DEPLOYMENT);
+  await without(next);
+  await show.goesOn();
+  console.log(
+    `two HQs: the worst stall of ${VIEWERS} viewers was ${Math.round(ofDeletion)} ms until a deleted pod was replaced, and ` +
+      `${Math.round(show.worst.ms)} ms until an update was over; they reconnected ${show.reconnects} times`,
+  );
+  await show.finish();
+  expect(show.reconnects).toBeGreaterThanOrEqual(VIEWERS);
+  expect(show.worst.ms).toBeLessThan(WORST_STALL_MS);
+});
+
+test("while Redis is away sessions and logins go on and new tickets are refused; when it is back all is well by itself", async () => {
+  const { cluster } = stage;
+  const { api } = cluster.client;
+  using shell = await cluster.client.run({ remoteId: await cluster.remoteId(REMOTE), command: ["sh"] });
+  await answers(shell, 42);
+  await api.call(endpoints.createWsTicket);
+  const before = await without([]);
+
+  await cluster.kubectl.does("scale", REDIS, "--replicas=0");
+  const isRefused = async (): Promise<true | undefined> => {
+    const refused = await api.call(endpoints.createWsTicket).catch((error: ServiceError) => error);
+    return ("code" in refused && refused.code === "registry_unavailable") || undefined;
+  };
+  await cluster.eventually(isRefused, "the refusal of a ticket");
+  await answers(shell, 144);
+  using another = await cluster.client.attach(shell.sessionId);
+  await another.shows(/^144$/m);
+  expect(await api.call(endpoints.listRemotes)).toHaveLength(1);
+
+  await cluster.kubectl.does("scale", REDIS, "--replicas=1");
+  const isTaken = async (): Promise<true | undefined> =>
+    api.call(endpoints.createWsTicket).then(
+      () => true,
+      () => undefined,
+    );
+  await cluster.eventually(isTaken, "a ticket");
+  await answers(shell, 1764);
+  const after = await without([]);
+  expect(after.map(({ metadata }) => metadata.uid)).toEqual(before.map(({ metadata }) => metadata.uid));
+  expect({ reconnects: shell.reconnects, resyncs: shell.resyncs }).toEqual({ reconnects: 0, resyncs: 0 });
+});
