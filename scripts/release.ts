@@ -1,5 +1,6 @@
 // Makes the files of a release in release/: the npm package, archives and packages for Debian with Node in them, the image where
-// a container engine answers, the bill of materials, the provenance, and checksums. Run by npm: `npm run release`.
+// a container engine answers, the manifests for Kubernetes, the bill of materials, the provenance, and checksums. Run by npm:
+// `npm run release`.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { arch } from "node:os";
@@ -9,7 +10,7 @@ import { ROOT } from "./build.ts";
 import { makeDebianPackage } from "./release/debian-package.ts";
 import { sha256, version } from "./release/file.ts";
 import { provenance } from "./release/provenance.ts";
-import { type Architecture, makeTree } from "./release/tree.ts";
+import { makeTree } from "./release/tree.ts";
 
 const OUT = join(ROOT, "release");
 const WORK = join(ROOT, ".cache/release");
@@ -26,10 +27,20 @@ function unpackNpmPackage(): string {
 }
 
 /** The same bytes for the same contents. */
-function makeArchive(target: Architecture, folder: string): void {
+function pack(archive: string, folder: string, name: string): void {
   const same = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"];
-  const file = join(OUT, `ttyhq-linux-${target}.tar.gz`);
-  execFileSync("tar", ["--create", "--gzip", ...same, `--file=${file}`, `--directory=${folder}`, "ttyhq"]);
+  const file = join(OUT, archive);
+  execFileSync("tar", ["--create", "--gzip", ...same, `--file=${file}`, `--directory=${folder}`, name]);
+}
+
+/** The folder k8s, and one file for each overlay: install.yaml for the base, install-ha.yaml for the overlay ha. */
+function makeManifests(): void {
+  const k8s = join(ROOT, "k8s");
+  pack("ttyhq-k8s.tar.gz", ROOT, "k8s");
+  const overlays = readdirSync(join(k8s, "overlays")).filter((name) => name !== "lab");
+  const folders = [["install", "base"], ...overlays.map((name) => [`install-${name}`, `overlays/${name}`])];
+  for (const [name, folder = ""] of folders)
+    writeFileSync(join(OUT, `${name}.yaml`), execFileSync("kubectl", ["kustomize", join(k8s, folder)]));
 }
 
 /** Saves the image that TTYHQ_IMAGE names, or builds it. */
@@ -59,10 +70,11 @@ for (const name of readdirSync(join(unpacked, "prebuilds"))) {
   const target = name === "linux-arm64" ? "arm64" : "x64";
   const folder = join(WORK, target);
   await makeTree(target, unpacked, join(folder, "ttyhq"));
-  makeArchive(target, folder);
+  pack(`ttyhq-linux-${target}.tar.gz`, folder, "ttyhq");
   makeDebianPackage(target, join(folder, "ttyhq"), join(folder, "debian"), OUT);
   if (target === arch()) cpSync(join(folder, "ttyhq/sbom.cdx.json"), join(OUT, "sbom.cdx.json"));
 }
+makeManifests();
 if (hasEngine()) saveImage();
 else console.error("no container engine answers: the release has no image");
 writeFileSync(join(OUT, "provenance.intoto.json"), provenance(OUT));

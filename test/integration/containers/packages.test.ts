@@ -1,5 +1,6 @@
 // What `npm run release` makes, installed on machines without compilers, and in part without Node.
-import { readdir, readFile, stat } from "node:fs/promises";
+import { mkdtempDisposable, readdir, readFile, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -9,6 +10,7 @@ import { BUILD_TIMEOUT_MS, docker, output } from "./docker.ts";
 import { SystemdMachine, systemdImage } from "./systemd-machine.ts";
 
 const RELEASE = join(ROOT, "release");
+const K8S_OVERLAYS = join(ROOT, "k8s/overlays");
 const BASE = process.env.NODE_IMAGE ?? "node:24-bookworm-slim";
 const MAX_ARCHIVE_BYTES = 60_000_000;
 const WITHOUT_NODE = ["--env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"];
@@ -59,6 +61,22 @@ test("the image in the release is the one that was tested", async () => {
   const tested = await id();
   await docker("load", "--input", join(RELEASE, await fileOf(/^ttyhq-image-.*\.tar\.gz$/)));
   expect(await id()).toBe(tested);
+});
+
+test("the release has the manifests of the base and of each overlay, and all of k8s", async () => {
+  const overlays = (await readdir(K8S_OVERLAYS)).filter((name) => name !== "lab");
+  const expected = new Map([
+    ["install.yaml", "k8s/base"],
+    ...overlays.map((name) => [`install-${name}.yaml`, `k8s/overlays/${name}`] as const),
+  ]);
+  const found = (await readdir(RELEASE)).filter((name) => name.startsWith("install"));
+  expect(found.toSorted()).toEqual([...expected.keys()].toSorted());
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-k8s-"));
+  await output("tar", ["-xzf", join(RELEASE, "ttyhq-k8s.tar.gz"), "-C", folder.path]);
+  for (const [name, overlay] of expected) {
+    const made = await output("kubectl", ["kustomize", join(folder.path, overlay)]);
+    expect((await readFile(join(RELEASE, name), "utf8")).trim()).toBe(made.trim());
+  }
 });
 
 test("the provenance names the commit, and each file with its checksum", async () => {

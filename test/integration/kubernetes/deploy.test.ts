@@ -10,7 +10,8 @@ import { Kubectl } from "./kubectl.ts";
 import { isLab } from "./overlay.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
-const OVERLAYS = ["base", "overlays/tls", "overlays/monitoring"];
+/** Those without kinds that a cluster may not have. */
+const OVERLAYS = ["base", "overlays/tls", "overlays/ha", "overlays/ingress", "overlays/monitoring"];
 const stage = stagedCluster({ remotes: 2 });
 
 test("each remote runs sessions, which are begun and used at the HQ", async () => {

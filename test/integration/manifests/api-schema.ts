@@ -25,6 +25,11 @@ const Typed = z.looseObject({
   kind: z.string(),
   metadata: z.object({ name: z.string() }),
 });
+/** Kinds of others than Kubernetes, by the group of their API. */
+const MODELS: Readonly<Record<string, string>> = {
+  "gateway.networking.k8s.io": "@kubernetes-models/gateway-api/",
+  "monitoring.coreos.com": "@kubernetes-models/prometheus-operator/",
+};
 type Validated = { validate(): void };
 const Model = z.custom<new (object: unknown) => Validated>((value) => typeof value === "function");
 
@@ -35,10 +40,14 @@ export async function schemaProblems(objects: readonly unknown[]): Promise<reado
   return [...values.flat(), ...(await unknownFields(typed))];
 }
 
+function modelOf({ apiVersion, kind }: z.infer<typeof Typed>): string {
+  const [group = ""] = apiVersion.split("/");
+  return `${MODELS[group] ?? "kubernetes-models/"}${apiVersion}/${kind}`;
+}
+
 async function valueProblems(object: z.infer<typeof Typed>): Promise<readonly string[]> {
-  const { apiVersion, kind, metadata } = object;
-  const path = `kubernetes-models/${apiVersion}/${kind}`;
-  const module: Record<string, unknown> = await import(/* @vite-ignore */ path);
+  const { kind, metadata } = object;
+  const module: Record<string, unknown> = await import(/* @vite-ignore */ modelOf(object));
   try {
     new (Model.parse(module[kind]))(object).validate();
     return [];
@@ -52,8 +61,7 @@ async function unknownFields(objects: readonly z.infer<typeof Typed>[]): Promise
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-manifests-"));
   const { path } = directory;
   const lines = objects.map((object, index) => {
-    const { apiVersion, kind } = object;
-    const type = `import("kubernetes-models/${apiVersion}/${kind}").I${kind}`;
+    const type = `import("${modelOf(object)}").I${object.kind}`;
     return `export const object${index}: ${type} = ${JSON.stringify(object)};`;
   });
   await symlink(MODULES, join(path, "node_modules"));

@@ -1,9 +1,12 @@
 // The files in k8s/, without a cluster: each overlay can be made, fits the API's schemas, and keeps our policy.
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { schemaProblems } from "./api-schema.ts";
-import { readManifest } from "./manifest.ts";
+import { nameOf, readManifest } from "./manifest.ts";
 import { K8S, rendered } from "./overlay.ts";
 import { policyProblems } from "./policy.ts";
 
@@ -24,6 +27,91 @@ describe.each(OVERLAYS)("k8s/%s", (overlay) => {
 
   test("keeps the policy", async () => {
     expect(policyProblems(await rendered(overlay))).toEqual(ALLOWED[overlay] ?? []);
+  });
+});
+
+/** Of each two, either stands before the other one in one of these. */
+const COMPONENTS = ["ha", "redis", "tls", "ingress", "httproute", "operator-monitoring"];
+const ORDERS = [COMPONENTS, COMPONENTS.toReversed()];
+
+/** The objects that base makes with these components. */
+async function composed(components: readonly string[]): Promise<readonly unknown[]> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-components-"));
+  const here = relative(folder.path, K8S);
+  const kustomization = {
+    ...{ apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", resources: [`${here}/base`] },
+    components: components.map((name) => `${here}/components/${name}`),
+  };
+  await writeFile(join(folder.path, "kustomization.yaml"), JSON.stringify(kustomization));
+  return await rendered(folder.path);
+}
+
+/** The same for lists in whatever order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => JSON.stringify(sorted(each))).toSorted();
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, each]) => [key, sorted(each)] as const)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+test("all components together make the same objects in any order, which fit the schemas and keep the policy", async () => {
+  const [one = [], other = []] = await Promise.all(ORDERS.map(composed));
+  expect(await schemaProblems(one)).toEqual([]);
+  expect(policyProblems(one)).toEqual([]);
+  // One authority has signed both, and either file holds it.
+  const text = (objects: readonly unknown[]): string =>
+    JSON.stringify(objects).replaceAll("/run/secrets/ttyhq/redis/ca.crt", "/run/secrets/ttyhq/tls/ca.crt");
+  expect(sorted(JSON.parse(text(one)))).toEqual(sorted(JSON.parse(text(other))));
+  expect(JSON.stringify(one)).toContain('"nginx.ingress.kubernetes.io/backend-protocol":"HTTPS"');
+});
+
+test("two HQs share no volume, are on different nodes, and an update starts one before it stops another", async () => {
+  const { objects } = readManifest(await rendered("overlays/ha"));
+  expect(objects.filter(({ kind }) => kind === "PersistentVolumeClaim")).toEqual([]);
+  const hq = objects.find(({ kind }) => kind === "Deployment");
+  expect(hq).toMatchObject({
+    spec: {
+      replicas: 2,
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template: {
+        spec: {
+          topologySpreadConstraints: [
+            {
+              topologyKey: "kubernetes.io/hostname",
+              whenUnsatisfiable: "DoNotSchedule",
+              matchLabelKeys: ["pod-template-hash"],
+              nodeTaintsPolicy: "Honor",
+            },
+          ],
+        },
+      },
+    },
+  });
+  const service = objects.find(({ kind, metadata }) => kind === "Service" && metadata.name === "ttyhq-hq");
+  expect(JSON.stringify(service)).not.toContain("sessionAffinity");
+});
+
+test("the HQ leaves a lost node after half a minute, and its volume may be one pod's alone", async () => {
+  const { objects } = readManifest(await composed(["read-write-once-pod"]));
+  const found = (name: string) => objects.find((each) => nameOf(each) === name);
+  expect(found("Deployment/ttyhq-hq")).toMatchObject({
+    spec: {
+      template: {
+        spec: {
+          tolerations: ["not-ready", "unreachable"].map((condition) => ({
+            key: `node.kubernetes.io/${condition}`,
+            effect: "NoExecute",
+            tolerationSeconds: 30,
+          })),
+        },
+      },
+    },
+  });
+  expect(found("PersistentVolumeClaim/ttyhq-hq")).toMatchObject({
+    spec: { accessModes: ["ReadWriteOncePod"] },
   });
 });
 
@@ -51,8 +139,8 @@ test.each(OVERLAYS)(
   "in k8s/%s remotes have the join token, and never the password of the HQ, which takes it from none",
   async (overlay) => {
     const { objects, workloads } = readManifest(await rendered(overlay));
-    const [hq, remote] = ["Deployment", "StatefulSet"].map((kind) =>
-      JSON.stringify(objects.find((each) => each.kind === kind)),
+    const [hq, remote] = ["Deployment/ttyhq-hq", "StatefulSet/ttyhq-remote"].map((name) =>
+      JSON.stringify(objects.find((each) => nameOf(each) === name)),
     );
     expect(hq).toContain("ttyhq-login");
     expect(remote).toContain("ttyhq-join");
@@ -62,6 +150,16 @@ test.each(OVERLAYS)(
     expect(env).toContainEqual(expect.objectContaining({ name: "TTYHQ_NO_BASIC_JOIN", value: "true" }));
   },
 );
+
+test("the Prometheus operator gets the alerts that alerts.yaml has, and no copy of them in a ConfigMap", async () => {
+  const { objects } = readManifest(await rendered("overlays/operator-monitoring"));
+  const rules = objects.find(({ kind }) => kind === "PrometheusRule");
+  expect(rules?.spec).toEqual(parse(readFileSync(join(K8S, "monitoring/alerts.yaml"), "utf8")));
+  expect(objects.map(({ metadata }) => metadata.name)).not.toContain("ttyhq-alerts");
+  expect(objects.find(({ metadata }) => metadata.name === "ttyhq-dashboard")).toMatchObject({
+    ...{ kind: "ConfigMap", metadata: { labels: { grafana_dashboard: "1" } } },
+  });
+});
 
 test("the overlay tls lets nothing of the HQ and its remotes speak without encryption", async () => {
   const objects = await rendered("overlays/tls");

@@ -53,3 +53,7 @@ test("the policy that docs/kubernetes.md adds fits the API and selects the remot
   expect(await schemaProblems([added])).toEqual([]);
   expect(policyProblems([...(await rendered("base")), added])).toEqual([]);
 });
+
+test("the policy with which docs/kubernetes.md lets a Gateway speak TLS fits the API", async () => {
+  expect(await schemaProblems([parse(example(/kind: BackendTLSPolicy/))])).toEqual([]);
+});

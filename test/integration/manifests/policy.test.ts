@@ -1,4 +1,4 @@
-// Proves that each rule of the policy bites: what k8s/base makes, with one thing wrong.
+// Proves that each rule of the policy bites: what k8s/overlays/ingress makes, with one thing wrong.
 import { expect, test } from "vitest";
 import { schemaProblems } from "./api-schema.ts";
 import { changed } from "./change.ts";
@@ -7,7 +7,7 @@ import { policyProblems } from "./policy.ts";
 import { WRONG_OBJECTS } from "./wrong-objects.ts";
 import { WRONG_PODS } from "./wrong-pods.ts";
 
-const base = await rendered("base");
+const base = await rendered("overlays/ingress");
 
 test.each([...WRONG_PODS, ...WRONG_OBJECTS])("the policy refuses $about", (change) => {
   expect(policyProblems(changed(base, change))).toEqual(change.said);
