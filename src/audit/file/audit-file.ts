@@ -16,7 +16,7 @@ const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 /** Lines waiting for a slow disk; over that new ones are lost and counted. */
 const MAX_WAITING_LINES = 10_000;
 const STOP_TIMEOUT_MS = 2_000;
-/** Each write syncs the disk and seals the last line: lines of this time share one. */
+/** Each write syncs the disk and seals the last line: lines that come so soon after one share the next. */
 const COLLECT_MS = 50;
 /** Approximately what the chain adds to a line. */
 const CHAIN_BYTES = 100;
@@ -35,7 +35,7 @@ type AuditFileOptions = {
 };
 
 /**
- * The audit log: an append-only file of mode 0600, with at most one write per COLLECT_MS. Its lines are a hash
+ * The audit log: an append-only file of mode 0600, written at once and at most every COLLECT_MS. Its lines are a hash
  * chain (chain.ts) across rotations and restarts; the last line is sealed after each write. At 64 MiB the file
  * becomes audit.log.1, and older ones move on; four are kept. If another program or server moves the file away, a new
  * one is started. If it cannot be written, the service continues: lines are lost and counted, the log has
@@ -103,11 +103,13 @@ export class AuditFile implements Audit, AsyncDisposable {
   }
 
   async #drain(): Promise<void> {
+    // Collects all lines of this turn.
+    await new Promise(setImmediate);
     while (this.#waiting.length > 0 || (this.#notes.length > 0 && !this.#isFailing)) {
-      await pause(COLLECT_MS);
       const lines = this.#waiting;
       this.#waiting = [];
       await this.#put(lines);
+      if (!this.#isClosed) await pause(COLLECT_MS);
     }
     this.#writing = undefined;
   }
