@@ -109,14 +109,14 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const base = { config, context, controlDir, log };
   const audit = stack.use(await openAuditLog(base));
   const role = stack.use(await openRole({ ...base, instanceId, audit }));
-  const { backend, identity, machineToken, records: sharedRecords, readiness } = role;
+  const { backend, identity, cordon, machineToken, records: sharedRecords, readiness } = role;
   const gate = stack.use(await openGate({ ...base, machineToken, sharedRecords }));
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = loginLinks(gate, account.user, address.promise);
   const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
-  const access = stack.use(openAccess({ backend, hub, gate, version, remotes: role.remotes }));
+  const access = stack.use(openAccess({ backend, hub, gate, version, cordon, remotes: role.remotes }));
   const auditing = stack.use(await openAuditing({ audit, config, version, backend, access, gate }));
   const routes: Routes = {
     ...access.routes(async () => ({ url: await address.promise, isPublic: config.publicUrl !== undefined })),

@@ -4,7 +4,7 @@ import type { Gate } from "../auth/gate.ts";
 import type { Principal } from "../auth/principal.ts";
 import { frameRefusals } from "../auth/roles.ts";
 import type { Routes } from "../http/route.ts";
-import { sessionRoutes } from "../http/routes/session-routes.ts";
+import { type CordonState, sessionRoutes } from "../http/routes/session-routes.ts";
 import { type OwnAddress, shareRoutes } from "../http/routes/share-routes.ts";
 import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
 import { refuseTooMany } from "../http/upgrade.ts";
@@ -23,6 +23,7 @@ export function openAccess(parts: {
   readonly gate: Pick<Gate, "shares" | "users">;
   /** Names of an HQ's remotes. */
   readonly remotes: (() => readonly string[]) | undefined;
+  readonly cordon: CordonState | undefined;
   readonly version: string;
 }): Access {
   const { backend, hub, gate } = parts;
@@ -52,6 +53,7 @@ export function openAccess(parts: {
         viewersOf: (id) => hub.viewersOf(id),
         position: () => hub.position,
         remotes: parts.remotes,
+        cordon: parts.cordon,
       }),
       ...shareRoutes({ sessionsOf, shares, address }),
     }),

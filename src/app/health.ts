@@ -11,12 +11,13 @@ export type Identity = Pick<Health, "version" | "mode" | "instanceId"> & {
   readonly sharedInstanceId?: () => string;
   readonly remotes?: () => number;
   readonly hqSessions?: boolean;
+  readonly cordon?: { readonly isCordoned: boolean };
   /** The number of running sessions, if known without listing them. */
   readonly running?: () => number;
 };
 
 export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identity): () => Promise<Health> {
-  const { version, mode, remoteId, remotes, hqSessions } = identity;
+  const { version, mode, remoteId, remotes, hqSessions, cordon } = identity;
   const instanceId = (): string => identity.sharedInstanceId?.() ?? identity.instanceId;
   const started = performance.now();
   // Requests are unlimited, and the list may be long.
@@ -30,6 +31,7 @@ export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identi
     ...(remoteId === undefined ? {} : { remoteId }),
     ...(remotes === undefined ? {} : { remotes: remotes() }),
     ...(hqSessions === undefined ? {} : { hqSessions }),
+    ...(cordon?.isCordoned ? { cordoned: true } : {}),
   });
 }
 

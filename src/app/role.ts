@@ -19,18 +19,30 @@ import { createSender } from "../remote/send.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
+import { Cordon } from "./cordon.ts";
 import { openHeadquarters } from "./headquarters.ts";
 import type { Identity } from "./health.ts";
 import { type OwnSessions, ownSessions } from "./own-sessions.ts";
 import { Readiness } from "./readiness.ts";
 import type { ServerContext } from "./server-context.ts";
-import { measureFleet, measureHost, measureRegistration, measureTerminals } from "./server-metrics.ts";
+import {
+  measureCordon,
+  measureFleet,
+  measureHost,
+  measureRegistration,
+  measureTerminals,
+} from "./server-metrics.ts";
 
 /** The parts of a server that depend on its role. Owns the backend. */
 export type Role = AsyncDisposable & {
   readonly backend: SessionBackend;
   readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
-  readonly identity: Pick<Identity, "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId" | "running">;
+  readonly identity: Pick<
+    Identity,
+    "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId" | "running" | "cordon"
+  >;
+  /** `undefined` if the server has no sessions of its own. */
+  readonly cordon: Cordon | undefined;
   /** Authenticates the HQ. */
   readonly machineToken: Secret | undefined;
   /** Logins and share links that HQs with a shared registry have in common. */
@@ -58,22 +70,23 @@ const MACHINE_TOKEN_BYTES = 32;
 export async function openRole(parts: RoleParts): Promise<Role> {
   const { config, context, controlDir, log } = parts;
   const { role } = config;
-  const own = (): Promise<OwnSessions> => ownSessions(config, context, controlDir, log);
+  const machine = role.kind === "remote" ? role.name : context.hostname;
+  const own = async (): Promise<OwnServer> => ({
+    ...(await ownSessions(config, context, controlDir, log)),
+    cordon: new Cordon({ machine, path: controlDir.cordon, log }),
+  });
   if (role.kind === "hq") return hqRole(parts, role.hasSessions ? await own() : undefined);
   if (role.kind === "remote") return remoteRole(parts, role, await own());
   return alone(await own());
 }
 
-function alone(own: OwnSessions): Role {
-  const { backend, repositories, host } = own;
+type OwnServer = OwnSessions & { readonly cordon: Cordon };
+
+function alone(own: OwnServer): Role {
+  const { backend, host, cordon } = own;
   return {
-    ...{
-      backend,
-      identity: {},
-      machineToken: undefined,
-      records: undefined,
-      routes: () => repositoryRoutes(repositories),
-    },
+    ...{ backend, cordon, identity: { cordon }, machineToken: undefined, records: undefined },
+    routes: () => ownRoutes(own),
     readiness: new Readiness({ isServing: () => host?.isConnected !== false, leave: () => host?.leave() }),
     measure: (metrics) => measureOwn(metrics, own),
     listening: () => new AsyncDisposableStack(),
@@ -81,24 +94,29 @@ function alone(own: OwnSessions): Role {
   };
 }
 
-function measureOwn(metrics: Metrics, { meter, host }: Pick<OwnSessions, "meter" | "host">): void {
+function ownRoutes({ repositories, cordon }: OwnServer): Routes {
+  return { ...repositoryRoutes(repositories), ...cordon.routes() };
+}
+
+function measureOwn(metrics: Metrics, { meter, host, cordon }: OwnServer): void {
+  measureCordon(metrics, cordon);
   if (meter !== undefined) measureTerminals(metrics, meter);
   if (host !== undefined) measureHost(metrics, host.send);
 }
 
-async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<Role> {
+async function hqRole(parts: RoleParts, own: OwnServer | undefined): Promise<Role> {
   const { version } = parts.context;
   const local = own?.backend;
   const headquarters = await openHeadquarters({ ...parts, local, version });
   const { fleet, registry, routes, records, instanceId: sharedInstanceId } = headquarters;
   return {
-    ...{ backend: fleet, machineToken: undefined, records },
+    ...{ backend: fleet, cordon: own?.cordon, machineToken: undefined, records },
     remotes: () => registry.remotes.map(({ name }) => name),
     readiness: new Readiness({ leave: () => own?.host?.leave() }),
     // Without its own sessions it has no repositories for users.
-    routes: (tokens) => ({ ...routes(tokens), ...(own && repositoryRoutes(own.repositories)) }),
+    routes: (tokens) => ({ ...routes(tokens), ...(own && ownRoutes(own)) }),
     identity: {
-      ...{ hqSessions: local !== undefined, sharedInstanceId },
+      ...{ hqSessions: local !== undefined, sharedInstanceId, ...(own && { cordon: own.cordon }) },
       remotes: () => registry.size,
       running: () => fleet.running,
     },
@@ -111,9 +129,9 @@ async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<R
   };
 }
 
-async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions): Promise<Role> {
+async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnServer): Promise<Role> {
   const { config, controlDir, log } = parts;
-  const { backend } = own;
+  const { backend, cordon } = own;
   const key = await remoteKeyOf(role, controlDir);
   const remoteId =
     key === undefined ? await keptRemoteId(controlDir.remoteId, role.name) : remoteIdOf(key.publicKey);
@@ -126,12 +144,12 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions):
       measureOwn(metrics, own);
       measureRegistration(metrics, () => registeredRemote?.registration);
     },
-    identity: { remoteId },
+    identity: { remoteId, cordon },
     machineToken: Secret.fromText(token),
     listening: (url, uplinks) => {
       const identity = { id: remoteId, url: role.url ?? url, token };
       const { trustedCa } = config;
-      registeredRemote = startRegistration({ role, key, trustedCa, identity, backend, uplinks, log });
+      registeredRemote = startRegistration({ role, key, trustedCa, identity, backend, cordon, uplinks, log });
       return registeredRemote;
     },
   };
@@ -158,21 +176,24 @@ function startRegistration(parts: {
   readonly trustedCa: Uint8Array | undefined;
   readonly identity: { readonly id: string; readonly url: string; readonly token: string };
   readonly backend: SessionBackend;
+  readonly cordon: Cordon;
   readonly uplinks: () => Uplinks;
   readonly log: Log;
 }): RegisteredRemote {
-  const { role, key, trustedCa, identity, backend, uplinks, log } = parts;
+  const { role, key, trustedCa, identity, backend, cordon, uplinks, log } = parts;
   const sender = createSender(hqTarget(role, trustedCa));
   const now = (): number => Date.now();
   const { joinToken } = role.hq.key ?? {};
   const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
   const registration = new Registration({
     ...{ backend, uplinks, log, hq: createCaller(send), random: Math.random, now },
-    request: { ...identity, name: role.name },
+    request: { ...identity, name: role.name, cordoned: cordon.isCordoned },
   });
+  const watching = cordon.watch((cordoned) => registration.update({ cordoned }));
   return {
     registration,
     [Symbol.asyncDispose]: async () => {
+      watching[Symbol.dispose]();
       await registration[Symbol.asyncDispose]();
       sender[Symbol.dispose]();
     },

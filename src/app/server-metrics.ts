@@ -122,6 +122,12 @@ export function measureReadiness(metrics: Metrics, readiness: { check(): void })
   });
 }
 
+export function measureCordon(metrics: Metrics, cordon: { readonly isCordoned: boolean }): void {
+  metrics.gauge("cordoned", "Whether this server starts no new sessions: 1, or 0.", () =>
+    cordon.isCordoned ? 1 : 0,
+  );
+}
+
 /** Of the disk with the journals. */
 export function measureDisk(metrics: Metrics, { path }: Pick<ControlDir, "path">): void {
   const disk = singleFlight(() => statfs(path));
@@ -177,6 +183,11 @@ export function measureFleet(metrics: Metrics, headquarters: Headquarters): void
   );
   metrics.gauge("remotes_unstored", "Remotes that are only in memory.", () => registry.unstored);
   metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
+  metrics.gauge(
+    "remotes_cordoned",
+    "Remotes that start no new sessions.",
+    () => registry.remotes.filter(({ cordoned }) => cordoned).length,
+  );
   metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
   metrics.counter("registrations_total", "Registrations of remotes.", () => registry.registrations);
   metrics.counter("probes_total", "Looks at remotes, by what they answered.", () => healthCheck.results);

@@ -4,6 +4,7 @@ import { type Endpoint, type EndpointInput, matchPath } from "../protocol/endpoi
 import type { EndpointName, Endpoints } from "../protocol/endpoints/endpoints.ts";
 import { sessionEndpoints } from "../protocol/endpoints/session.ts";
 import type { SecondFactorProof } from "../protocol/schemas/passkey.ts";
+import type { SetCordon } from "../protocol/schemas/remote.ts";
 import type { AuditActionName, AuditDetails } from "./entry.ts";
 
 export type AuditAction = {
@@ -50,6 +51,8 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
   revokeApiToken: ({ params }, answer) => did("api-token.revoke", { id: params.tokenId, of: answer?.user }),
   createLoginLink: () => did("login-link.create"),
 
+  cordonServer: ({ body }) => cordoned(body),
+  cordonRemote: ({ params, body }) => ({ ...cordoned(body), remote: params.name }),
   readAudit: ({ query: { since, until, user, action, session } }) =>
     did("audit.read", { since, until, user, action, session }),
 
@@ -118,6 +121,10 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
 
 function did(action: AuditActionName, details?: AuditDetails): AuditAction {
   return { action, ...(details && { details }) };
+}
+
+function cordoned({ cordoned, untilRestart }: SetCordon): AuditAction {
+  return did(cordoned ? "server.cordon" : "server.uncordon", { untilRestart });
 }
 
 function didTo(session: string, action: AuditActionName, details?: AuditDetails): AuditAction {

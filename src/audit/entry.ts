@@ -7,7 +7,7 @@ export type AuditActionName =
   | `${"login-link" | "recovery-codes" | "enrolment-code"}.create`
   | `api-token.${"create" | "revoke"}`
   | `passkey.${"create" | "remove"}`
-  | `server.${"start" | "stop"}`
+  | `server.${"start" | "stop" | "cordon" | "uncordon"}`
   | `session.${"create" | "end" | "remove" | "rename" | "kill" | "input" | "mark" | "view"}`
   | `share.${"create" | "revoke" | "use"}`
   | `worktree.${"create" | "remove" | "prune" | "switch" | "follow"}`

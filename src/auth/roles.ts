@@ -17,7 +17,7 @@ const USING = [
 export const ROLES = {
   viewer: { sessions: "own", permissions: VIEWING },
   user: { sessions: "own", permissions: USING },
-  operator: { sessions: "all", permissions: [...USING, "clients:view", "metrics:view"] },
+  operator: { sessions: "all", permissions: [...USING, "servers:cordon", "clients:view", "metrics:view"] },
   auditor: { sessions: "all", permissions: [...VIEWING, "audit:view"] },
   admin: { sessions: "all", permissions: Permission.options },
 } as const satisfies Record<Role, Grant>;
@@ -37,6 +37,7 @@ export type Need = Permission | "open" | "login";
 export const ENDPOINT_NEEDS = {
   listSessions: "sessions:view",
   createSession: "sessions:create",
+  cordonServer: "servers:cordon",
   getSession: "sessions:view",
   renameSession: "sessions:manage",
   deleteSession: "sessions:manage",
@@ -100,6 +101,7 @@ export const ENDPOINT_NEEDS = {
   registerRemote: "remotes:register",
   removeRemote: "remotes:register",
   refreshSessions: "remotes:register",
+  cordonRemote: "servers:cordon",
   joinRemote: "open",
   createJoinToken: "remotes:manage",
   listJoinTokens: "remotes:manage",

@@ -109,7 +109,8 @@ export function isRegistered(state: RemoteState | undefined): state is Registere
 /** Whether the remote is reached as before; only its times may differ. */
 export function isUnchanged(remote: Remote | undefined, before: Remote): boolean {
   const isSame = remote?.id === before.id && remote.name === before.name;
-  return isSame && remote.token === before.token && remote.url === before.url;
+  const isAsBefore = isSame && remote.cordoned === before.cordoned;
+  return isAsBefore && remote.token === before.token && remote.url === before.url;
 }
 
 /** The time is compared in both directions, since the clock may have been set back. */

@@ -34,6 +34,7 @@ export const ERROR_STATUS = {
   session_exists: 409,
   session_running: 409,
   host_exists: 409,
+  cordoned: 409,
   remote_name_taken: 409,
   token_name_taken: 409,
   uncommitted_changes: 409,

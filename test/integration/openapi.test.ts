@@ -137,6 +137,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   ready: async () => ({}),
   metrics: async () => ({}),
   openapi: async () => ({}),
+  cordonServer: async () => ({ body: { cordoned: false } }),
   readAudit: async () => ({ query: "?action=login&limit=5" }),
   createToken: async () => ({ body: CREDENTIALS }),
   answerLogin: async () => ({ body: { challengeId: "any", answers: ["any"] } }),

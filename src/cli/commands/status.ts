@@ -56,6 +56,6 @@ function statusText({ controlDir, url, server, sessionHost }: Status): string {
 
 function sentence(health: Health | undefined): string {
   if (health === undefined) return "not running";
-  const { version, mode, pid, uptime } = health;
-  return `version ${version}, ${mode}, pid ${pid}, up ${duration(uptime)}`;
+  const { version, mode, pid, uptime, cordoned } = health;
+  return `version ${version}, ${mode}, pid ${pid}, up ${duration(uptime)}${cordoned ? ", cordoned" : ""}`;
 }

@@ -42,11 +42,15 @@ export type RegistrationOptions = {
 /** Identifies a start of the HQ. The specification has only the uptime. */
 type HqIdentity = { readonly instanceId?: string | undefined; readonly uptime?: number | undefined };
 
+type Registered = { readonly hq: HqIdentity | undefined; readonly request: RegisterRemote };
+
 /** Registers until it succeeds, and again whenever it is due. Disposing it leaves the HQ. */
 export class Registration implements AsyncDisposable {
   /** Attempts to register since the start, by result: `ok` or `failed`. */
   readonly registrations = new Tally("result").expecting(["ok"], ["failed"]);
   readonly #options: RegistrationOptions;
+  /** Replaced when it changes. */
+  #request: RegisterRemote;
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
   readonly #watching: Disposable;
@@ -59,6 +63,7 @@ export class Registration implements AsyncDisposable {
 
   constructor(options: RegistrationOptions) {
     this.#options = options;
+    this.#request = options.request;
     this.#backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random: options.random });
     this.#watching = options.backend.watch(({ type, sessionId }) => {
       if (type === "session-start") void this.#announce("created", sessionId);
@@ -71,13 +76,18 @@ export class Registration implements AsyncDisposable {
     return this.#isRegistered;
   }
 
+  /** Registers again with the change, as soon as the HQ can be reached. */
+  update(change: Pick<RegisterRemote, "cordoned">): void {
+    this.#request = { ...this.#request, ...change };
+    this.#forgotten.abort();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#watching[Symbol.dispose]();
     this.#stop.abort();
     await this.#running;
     if (!this.#isKnown) return;
-    const { hq, request } = this.#options;
-    const leave = hq.bytes(endpoints.removeRemote, { params: { id: request.id } });
+    const leave = this.#options.hq.bytes(endpoints.removeRemote, { params: { id: this.#request.id } });
     // The specification has no way to leave: an HQ that knows none removes the remote by its health check.
     await withDeadline(leave, HEALTH_CHECK_TIMEOUT_MS, "leaving the HQ").catch(() => undefined);
   }
@@ -87,7 +97,7 @@ export class Registration implements AsyncDisposable {
     while (!signal.aborted) {
       const { closed } = this.#options.uplinks();
       await inTrace(newTrace(), () => this.#register()).then(
-        (hq) => this.#stay(hq, closed),
+        (registered) => this.#stay(registered, closed),
         (error) => this.#failed(error),
       );
     }
@@ -95,17 +105,17 @@ export class Registration implements AsyncDisposable {
 
   /**
    * Returns when it is time to register again (contract 6.2): after a minute, when the clock has jumped, when another start
-   * of the HQ answers or the same one after it did not, and when the HQ has forgotten this remote. `hq` and `closed`: the
-   * HQ and the number of closed uplinks before the registration.
+   * of the HQ answers or the same one after it did not, when the HQ has forgotten this remote, and when the request has
+   * changed. `hq` and `closed`: the HQ and the number of closed uplinks before the registration.
    */
-  async #stay(hq: HqIdentity | undefined, closed: number): Promise<void> {
+  async #stay({ hq, request }: Registered, closed: number): Promise<void> {
     const { now, uplinks } = this.#options;
     const signal = AbortSignal.any([this.#stop.signal, this.#forgotten.signal]);
     const registeredAt = now();
     let checkedAt = registeredAt;
     let known = hq;
     let isSilent = false;
-    for (let at = registeredAt; !signal.aborted; at = now()) {
+    for (let at = registeredAt; !signal.aborted && request === this.#request; at = now()) {
       await pause(CLOCK_CHECK_MS, undefined, { signal }).catch(() => undefined);
       const passedMs = now() - at;
       if (passedMs < 0 || passedMs > CLOCK_CHECK_MS + CLOCK_JUMP_MS) return;
@@ -121,13 +131,14 @@ export class Registration implements AsyncDisposable {
     }
   }
 
-  async #register(): Promise<HqIdentity | undefined> {
-    const { hq, request, log } = this.#options;
+  async #register(): Promise<Registered> {
+    const { hq, log } = this.#options;
     const { signal } = this.#stop;
     // Asked first: if the HQ restarts right after the registration, the next check sees another identity.
     const identity = await this.#identityOfHq().catch(() => undefined);
     signal.throwIfAborted();
     this.#isKnown = true;
+    const request = this.#request;
     const registration = hq.bytes(endpoints.registerRemote, { body: request });
     await withDeadline(registration, REGISTRATION_TIMEOUT_MS, "the registration with the HQ", signal);
     this.registrations.add("ok");
@@ -136,12 +147,12 @@ export class Registration implements AsyncDisposable {
     this.#isRegistered = true;
     this.#forgotten = new AbortController();
     this.#backoff.reset();
-    return identity;
+    return { hq: identity, request };
   }
 
   async #failed(error: unknown): Promise<void> {
-    const { request, log } = this.#options;
-    const { name, url } = request;
+    const { name, url } = this.#request;
+    const { log } = this.#options;
     const { signal } = this.#stop;
     this.#isRegistered = false;
     if (signal.aborted) return;
@@ -156,9 +167,9 @@ export class Registration implements AsyncDisposable {
   }
 
   async #announce(action: "created" | "deleted", sessionId: string | undefined): Promise<void> {
-    const { hq, request, log } = this.#options;
+    const { hq, log } = this.#options;
     if (!this.#isRegistered || sessionId === undefined || this.#options.uplinks().isOpen) return;
-    const { name } = request;
+    const { name } = this.#request;
     const forgotten = this.#forgotten;
     try {
       await hq.bytes(endpoints.refreshSessions, { params: { name }, body: { action, sessionId } });

@@ -1,8 +1,11 @@
 import type { Fleet } from "../../hq/fleet.ts";
 import type { Registry } from "../../hq/registry/registry.ts";
+import { reach } from "../../hq/remote-connection.ts";
 import type { Remote } from "../../hq/remote-state.ts";
+import { createCaller } from "../../protocol/client/caller.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { RegisterRemote, RemoteRecord } from "../../protocol/schemas/remote.ts";
+import type { RegisterRemote, RemoteRecord, SetCordon } from "../../protocol/schemas/remote.ts";
 import type { Context, Media, Routes } from "../route.ts";
 import { forward } from "./forward.ts";
 import type { RegistrationGuard } from "./join-routes.ts";
@@ -16,21 +19,7 @@ export function remoteRoutes(parts: {
   readonly refuseLoop: (request: RegisterRemote) => Promise<void>;
 }): Routes {
   const { registry, fleet, guard, refuseLoop } = parts;
-  // An allow list, because the token is secret.
-  const recordOf = ({ id, name, url, registeredAt, lastHeartbeat }: Remote): RemoteRecord => {
-    const { ids, conflicts } = fleet.sessionsOf(name);
-    const common = { id, name, url, registeredAt, lastHeartbeat, sessionIds: [...ids] };
-    return conflicts.length === 0 ? common : { ...common, conflicts: [...conflicts] };
-  };
-  const proxy =
-    (method: "GET" | "POST" | "PATCH" | "DELETE") =>
-    async (
-      { params, query, body }: { params: ProxyPath; query: Record<string, unknown>; body?: unknown },
-      context: Context,
-    ): Promise<Media> => {
-      const { name: remote, path } = params;
-      return await forward(fleet.senderOf(remote), { method, path, query, body }, { ...context, remote });
-    };
+  const recordOf = (remote: Remote): RemoteRecord => remoteRecord(remote, fleet);
   return {
     listRemotes: async (_, { principal }) =>
       registry.remotes.map((remote) => {
@@ -59,6 +48,50 @@ export function remoteRoutes(parts: {
       registry.seen(remote.id);
       return { success: true, sessionCount };
     },
+    cordonRemote: async ({ params: { name }, body }) => {
+      await cordonThere(fleet, name, body);
+      const remote = registry.byName(name);
+      if (remote === undefined) throw new ServiceError("remote_not_found", `remote ${name} has gone`);
+      // The remote registers with the change as well, but the next list must show it already.
+      const changed = await registry.register({ ...remote, cordoned: body.cordoned });
+      return { success: true, remote: recordOf(changed) };
+    },
+    ...proxyRoutes(fleet),
+  };
+}
+
+/** An allow list, because the token is secret. */
+function remoteRecord(remote: Remote, fleet: Fleet): RemoteRecord {
+  const { id, name, url, registeredAt, lastHeartbeat, cordoned } = remote;
+  const { ids, conflicts } = fleet.sessionsOf(name);
+  return {
+    ...{ id, name, url, registeredAt, lastHeartbeat, sessionIds: [...ids] },
+    ...(cordoned ? { cordoned } : {}),
+    ...(conflicts.length === 0 ? {} : { conflicts: [...conflicts] }),
+  };
+}
+
+async function cordonThere(fleet: Fleet, name: string, body: SetCordon): Promise<void> {
+  const caller = createCaller(fleet.senderOf(name));
+  try {
+    await reach({ name }, () => caller.call(endpoints.cordonServer, { body }));
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status !== 404) throw error;
+    throw new ServiceError("not_found", `remote ${name} cannot be cordoned: update it`, { cause: error });
+  }
+}
+
+function proxyRoutes(fleet: Fleet): Routes {
+  const proxy =
+    (method: "GET" | "POST" | "PATCH" | "DELETE") =>
+    async (
+      { params, query, body }: { params: ProxyPath; query: Record<string, unknown>; body?: unknown },
+      context: Context,
+    ): Promise<Media> => {
+      const { name: remote, path } = params;
+      return await forward(fleet.senderOf(remote), { method, path, query, body }, { ...context, remote });
+    };
+  return {
     proxyGet: proxy("GET"),
     proxyPost: proxy("POST"),
     proxyPatch: proxy("PATCH"),

@@ -5,6 +5,7 @@ import {
   type SourcePosition,
 } from "../../protocol/directory/session-change.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { CreateSession, Input, SessionRecord } from "../../protocol/schemas/session.ts";
 import type { Content, SessionBackend, View } from "../../sessions/backend.ts";
 import type { Context, Media, Routes } from "../route.ts";
@@ -23,8 +24,11 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
       // Only the answer for callers with all sessions is cached.
       return principal.rights.kind === "all" ? listJson.of(records, viewersOf) : records.map(seen);
     },
-    createSession: async ({ body }, { principal }) =>
-      seen(await sessionsOf(principal).create(ownRequest(body, principal))),
+    createSession: async ({ body }, { principal }) => {
+      const isOwn = parts.remotes === undefined || body.remoteId === LOCAL;
+      if (isOwn && parts.cordon?.isCordoned === true) throw cordoned(parts.cordon.machine);
+      return seen(await sessionsOf(principal).create(ownRequest(body, principal)));
+    },
     getSession: async ({ params }, { principal }) => seen(await sessionsOf(principal).get(params.id)),
     renameSession: async ({ params, body }, { principal }) => {
       const { name } = await sessionsOf(principal).rename(params.id, body.name);
@@ -45,6 +49,14 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
   };
 }
 
+/** Whether this server starts new sessions of its own. A property, not a getter: each new session reads it. */
+export type CordonState = { readonly machine: string; readonly isCordoned: boolean };
+
+function cordoned(machine: string): ServiceError {
+  const message = `${machine} is cordoned and starts no new sessions: choose another machine, or ask an operator for \`ttyhq uncordon\``;
+  return new ServiceError("cordoned", message, { details: { machine } });
+}
+
 export type SessionRouteParts = {
   readonly sessionsOf: (principal: Context["principal"]) => SessionBackend;
   readonly ownRequest: (request: CreateSession, principal: Context["principal"]) => CreateSession;
@@ -52,7 +64,9 @@ export type SessionRouteParts = {
   readonly viewersOf: (sessionId: string) => number;
   /** Of the changes sent to clients of this process. */
   readonly position: () => SourcePosition;
+  /** Names of an HQ's remotes, which refuse sessions themselves. */
   readonly remotes?: (() => readonly string[]) | undefined;
+  readonly cordon?: CordonState | undefined;
 };
 
 function commandRoutes({ sessionsOf }: SessionRouteParts): Routes {

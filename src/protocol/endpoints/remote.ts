@@ -7,7 +7,7 @@ import {
   NewJoinToken,
   RemoteKeyRecord,
 } from "../schemas/join.ts";
-import { RefreshSessions, RegisterRemote, RemoteName, RemoteRecord } from "../schemas/remote.ts";
+import { RefreshSessions, RegisterRemote, RemoteName, RemoteRecord, SetCordon } from "../schemas/remote.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
 /** Not counted: each of perhaps a thousand remotes registers every minute with the same credentials. */
@@ -47,6 +47,16 @@ export const remoteEndpoints = {
       body: RefreshSessions,
       reply: json(Success.extend({ sessionCount: z.int() })),
       errors: ["remote_not_found", "remote_unreachable", "remote_timeout"],
+    },
+  ),
+  cordonRemote: admin.post(
+    "/api/remotes/:name/cordon",
+    "Stop new sessions on a remote, or allow them again",
+    {
+      params: z.object({ name: RemoteName }),
+      body: SetCordon,
+      reply: json(Success.extend({ remote: RemoteRecord })),
+      errors: ["remote_not_found", "remote_unreachable", "remote_timeout", "host_unreachable"],
     },
   ),
   proxyGet: proxy.get(PROXY_PATH, PROXY_SUMMARY, {}),

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AuditPage, AuditQuery } from "../schemas/audit.ts";
 import { Health } from "../schemas/health.ts";
-import { endpointsWith, json, media } from "./endpoint.ts";
+import { SetCordon } from "../schemas/remote.ts";
+import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
 const server = endpointsWith({ tag: "server" });
 const probe = endpointsWith({ tag: "server", access: "open", limit: "none", host: true });
@@ -63,6 +64,11 @@ export const serverEndpoints = {
   openapi: server.get("/api/openapi.json", "This description", {
     access: "open",
     reply: json(z.record(z.string(), z.unknown())),
+  }),
+  cordonServer: server.post("/api/cordon", "Stop new sessions on this server, or allow them again", {
+    body: SetCordon,
+    reply: json(Success.extend({ machine: z.string(), cordoned: z.boolean() })),
+    errors: ["disk_failed"],
   }),
   readAudit: server.get("/api/audit", "The audit log of this server, newest first", {
     query: AuditQuery,

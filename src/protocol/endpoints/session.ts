@@ -53,6 +53,7 @@ export const sessionEndpoints = {
       "invalid_cwd",
       "command_not_found",
       "session_exists",
+      "cordoned",
       "launch_failed",
       "disk_failed",
       "out_of_descriptors",

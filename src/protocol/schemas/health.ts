@@ -7,6 +7,7 @@ export const Health = z.object({
   version: z.string(),
   sessions: z.int().describe("running sessions"),
   unrecorded: z.int().optional().describe("running sessions that are not being recorded, if any"),
+  cordoned: z.boolean().optional().describe("true while the server starts no new sessions"),
   mode: z.enum(["standalone", "hq", "remote", "session-host"]),
   instanceId: z.string().describe("new at every start; the same for all HQs that share a registry"),
   pid: z.int(),

@@ -21,6 +21,8 @@ export const Permission = z.enum([
   "remotes:register",
   /** Join tokens and the keys of remotes. */
   "remotes:manage",
+  /** Stop new sessions on a server, and allow them again. */
+  "servers:cordon",
   "clients:view",
   "metrics:view",
   /** The audit log of the server. */

@@ -44,6 +44,7 @@ export const RegisterRemote = z.object({
     .max(4096)
     .regex(/^[\x21-\x7e]+$/, "visible ASCII characters: it becomes a header")
     .describe("the HQ's credential for requests to the remote"),
+  cordoned: z.boolean().optional().describe("whether the remote starts no new sessions"),
 });
 export type RegisterRemote = z.infer<typeof RegisterRemote>;
 
@@ -55,9 +56,17 @@ export const RemoteRecord = z.object({
   registeredAt: z.string(),
   lastHeartbeat: z.string(),
   sessionIds: z.array(z.string()),
+  cordoned: z.boolean().optional().describe("true while the remote starts no new sessions"),
   conflicts: z.array(z.string()).optional().describe("ids of its sessions that another remote has already"),
 });
 export type RemoteRecord = z.infer<typeof RemoteRecord>;
+
+/** The body of POST /api/cordon, and of POST /api/remotes/:name/cordon at an HQ. */
+export const SetCordon = z.object({
+  cordoned: z.boolean().describe("true: start no new sessions; false: start them again"),
+  untilRestart: z.boolean().optional().describe("forget it when the server restarts"),
+});
+export type SetCordon = z.infer<typeof SetCordon>;
 
 /** A remote reports that its sessions have changed (specification 4.5). */
 export const RefreshSessions = z.object({

@@ -29,6 +29,8 @@ function filesIn(path: string, hostSocket = join(path, HOST_SOCKET)) {
     follow: at("follow.json"),
     /** Second factors: public keys, and hashes of recovery codes. */
     passkeys: at("passkeys.json"),
+    /** Exists while the server is cordoned. */
+    cordon: at("cordon.json"),
     /** Of an HQ: its remotes. */
     registry: at("registry.json"),
     /** Of a remote: its id at the HQ. */

@@ -14,12 +14,14 @@ export type Machine = {
   readonly url: string | undefined;
   /** False once it left while this page was open. */
   readonly isHere: boolean;
+  /** Whether it starts no new sessions. */
+  readonly isCordoned: boolean;
   /** How many of its sessions are not listed, because another machine has sessions with their ids. */
   readonly hidden: number;
 };
 
 export type MachineListOptions = {
-  readonly health: (signal: AbortSignal) => Promise<Pick<Health, "mode" | "hqSessions">>;
+  readonly health: (signal: AbortSignal) => Promise<Pick<Health, "mode" | "hqSessions" | "cordoned">>;
   readonly remotes: (signal: AbortSignal) => Promise<readonly RemoteRecord[]>;
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
 } & Pick<RefresherOptions, "stage" | "intervalMs" | "retryMs">;
@@ -86,9 +88,13 @@ export class MachineList implements Disposable {
   async #read(signal: AbortSignal): Promise<void> {
     try {
       const { health, remotes } = this.#options;
-      const { mode, hqSessions = false } = await health(signal);
+      const { mode, hqSessions = false, cordoned: isCordoned = false } = await health(signal);
       if (mode !== "hq") this.#here.value = undefined;
-      else this.#replace([...(hqSessions ? [HQ] : []), ...(await remotes(signal)).map(machineOf)]);
+      else
+        this.#replace([
+          ...(hqSessions ? [{ ...HQ, isCordoned }] : []),
+          ...(await remotes(signal)).map(machineOf),
+        ]);
     } finally {
       this.#isKnown.value = true;
     }
@@ -105,10 +111,10 @@ export class MachineList implements Disposable {
   }
 }
 
-const HQ: Machine = { name: LOCAL, id: LOCAL, url: undefined, isHere: true, hidden: 0 };
+const HQ = { name: LOCAL, id: LOCAL, url: undefined, isHere: true, hidden: 0 } as const;
 
-function machineOf({ name, id, url, conflicts = [] }: RemoteRecord): Machine {
-  return { name, id, url, isHere: true, hidden: conflicts.length };
+function machineOf({ name, id, url, cordoned = false, conflicts = [] }: RemoteRecord): Machine {
+  return { name, id, url, isHere: true, isCordoned: cordoned, hidden: conflicts.length };
 }
 
 function byName(one: Machine, other: Machine): number {

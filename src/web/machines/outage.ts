@@ -5,6 +5,7 @@ const WORDS: Partial<Record<ErrorCode, string>> = {
   remote_unreachable: "The machine is offline. Try again when it is back online.",
   remote_timeout: "The machine did not answer in time. The request may still take effect.",
   remote_not_found: "This machine is no longer registered. Choose another one.",
+  cordoned: "The machine starts no new sessions at present. Choose another one.",
   remote_id_required: "Choose a machine for the session.",
 };
 

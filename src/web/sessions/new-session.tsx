@@ -177,9 +177,10 @@ function MachineField({ machines, preferences }: MachineFieldProps): VNode {
         <option value="" disabled hidden>
           Choose a machine
         </option>
-        {machines.map(({ id, name, url }) => (
-          <option key={id} value={id}>
+        {machines.map(({ id, name, url, isCordoned }) => (
+          <option key={id} value={id} disabled={isCordoned}>
             {url === undefined ? `${name} (the HQ itself)` : name}
+            {isCordoned && " (cordoned)"}
           </option>
         ))}
       </select>

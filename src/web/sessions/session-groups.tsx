@@ -52,7 +52,8 @@ export function SessionGroups({ page, workspace, machines, sessions }: SessionGr
 
 function Group({ page, workspace, group }: WorkspaceProps & { readonly group: MachineGroup }): VNode {
   const { machine, sessions } = group;
-  const { name, isHere, hidden } = machine;
+  const { name, isHere, isCordoned, hidden } = machine;
+  const state = isCordoned ? "cordoned" : "online";
   const route = page.address.route.value;
   return (
     <section class={isHere ? "machine" : "machine away"} aria-label={name}>
@@ -63,7 +64,7 @@ function Group({ page, workspace, group }: WorkspaceProps & { readonly group: Ma
           <span class="count" title={countWords(sessions)}>
             {sessions.length}
           </span>
-          <span class={isHere ? "machine-state here" : "machine-state"}>{isHere ? "online" : "offline"}</span>
+          <span class={isHere ? "machine-state here" : "machine-state"}>{isHere ? state : "offline"}</span>
         </summary>
         <Rows
           records={sessions}

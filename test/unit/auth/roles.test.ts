@@ -31,6 +31,7 @@ test("each role has what it is there for, and admin has everything", () => {
     "accounts:manage",
     "remotes:register",
     "remotes:manage",
+    "servers:cordon",
     "clients:view",
     "metrics:view",
     "audit:view",

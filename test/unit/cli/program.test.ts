@@ -23,6 +23,7 @@ describe("help", () => {
       ...["kill", "logs", "rename", "share"],
       "play",
       "status",
+      ...["machines", "cordon", "uncordon", "drain"],
       "health",
       ...["login", "login-link", "completion"],
       "enrolment-code",

@@ -72,6 +72,27 @@ test("an HQ that watches the sessions is not told of them by requests as well", 
   expect(requests).toEqual(["GET /api/health", REGISTER, LEAVE]);
 });
 
+test("a remote registers again with each change, also with one that comes while it registers", async () => {
+  const registered: unknown[] = [];
+  const changing = Promise.withResolvers<void>();
+  const { hq, asked } = hqOf(async (request) => {
+    if (request.path !== "/api/remotes/register") return answers(request);
+    registered.push(JSON.parse(String(request.body)).cordoned);
+    await changing.promise;
+    return answers(request);
+  });
+  const { remote } = remoteAt(hq);
+  await asked(REGISTER);
+  remote.update({ cordoned: true });
+  changing.resolve();
+  await asked(REGISTER, 2);
+  while (!remote.isRegistered) await new Promise(setImmediate);
+  remote.update({ cordoned: false });
+  await asked(REGISTER, 3);
+  expect(registered).toEqual([undefined, true, false]);
+  await remote[Symbol.asyncDispose]();
+});
+
 test("a remote registers, tells its sessions, and leaves when it stops", async () => {
   const { hq, requests, asked } = hqOf(async (request) => answers(request));
   const { remote, backend } = remoteAt(hq);

@@ -5,7 +5,7 @@ import { session } from "../hq.ts";
 
 const machine = (name: string, isHere = true): Machine => ({
   ...{ name, id: name, isHere },
-  ...{ url: undefined, hidden: 0 },
+  ...{ url: undefined, hidden: 0, isCordoned: false },
 });
 
 test("sessions stand under their machines in the order of both lists", () => {

@@ -68,12 +68,19 @@ test("what could not be found out is asked when the connection is back, and not 
 
 test("the machines are listed by name, behind the HQ itself where it has sessions", async () => {
   const health = { mode: "hq", hqSessions: true } as const;
-  using machines = machineList(new Events(), [remote("web"), remote("build", ["a", "b"])], health);
+  const remotes = [{ ...remote("web"), cordoned: true }, remote("build", ["a", "b"])];
+  using machines = machineList(new Events(), remotes, health);
   await until(machines.all, (all) => all !== undefined);
   expect(machines.all.value).toEqual([
-    { name: "local", id: "local", url: undefined, isHere: true, hidden: 0 },
-    { name: "build", id: "id-of-build", url: "http://build.example", isHere: true, hidden: 2 },
-    { name: "web", id: "id-of-web", url: "http://web.example", isHere: true, hidden: 0 },
+    { name: "local", id: "local", url: undefined, isHere: true, isCordoned: false, hidden: 0 },
+    {
+      ...{ name: "build", id: "id-of-build", url: "http://build.example" },
+      ...{ isHere: true, isCordoned: false, hidden: 2 },
+    },
+    {
+      ...{ name: "web", id: "id-of-web", url: "http://web.example" },
+      ...{ isHere: true, isCordoned: true, hidden: 0 },
+    },
   ]);
 });
 

@@ -1,0 +1,151 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { spanMs } from "../../../config/options/span.ts";
+import { type Client, createClient } from "../../../protocol/client/client.ts";
+import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
+import { LOCAL, type SetCordon } from "../../../protocol/schemas/remote.ts";
+import type { SessionRecord } from "../../../protocol/schemas/session.ts";
+import { type AddCommand, command, ExitCode, jsonText, type Values, writeMessage } from "../../command.ts";
+import type { Cli } from "../../process-context.ts";
+import { query } from "../../query.ts";
+import { localSockets, SERVER_FLAGS, serverOf, socketSend } from "../../server.ts";
+import { plainRecord } from "../../session-reference.ts";
+import { duration, printable } from "../../text.ts";
+import { sessionTable } from "../ls.ts";
+
+const MACHINE = { machine: "at an HQ: name of the machine; without it, the server itself" } as const;
+const UNTIL_RESTART = ["--until-restart", "the server forgets it when it restarts"] as const;
+/** One call of the 100 per minute that a user may make by default. */
+const POLL_MS = 1_000;
+const DEFAULT_DEADLINE_MS = 3_600_000;
+
+export const addCordon = query({
+  usage: "cordon [machine]",
+  args: MACHINE,
+  summary: "let a machine start no new sessions",
+  description:
+    "Let a machine start no new sessions. Running ones go on. It stays so, also after a restart, until `ttyhq uncordon`.",
+  examples: [
+    ["ttyhq cordon", "the server of this machine"],
+    ["ttyhq cordon --url https://hq.example.com build-1", "a machine of that HQ"],
+  ],
+  flags: { untilRestart: UNTIL_RESTART },
+  json: 'print {"machine", "cordoned"}',
+  who: "server",
+  ask: ({ client }, { untilRestart }, [machine]) => cordon(client, machine, { cordoned: true, untilRestart }),
+  text: ({ machine }) => `${printable(machine)} is cordoned\n`,
+});
+
+export const addUncordon = query({
+  usage: "uncordon [machine]",
+  args: MACHINE,
+  summary: "let a machine start new sessions again",
+  examples: [["ttyhq uncordon build-1", "at the HQ"]],
+  json: 'print {"machine", "cordoned"}',
+  who: "server",
+  ask: ({ client }, _, [machine]) => cordon(client, machine, { cordoned: false }),
+  text: ({ machine }) => `${printable(machine)} starts new sessions\n`,
+});
+
+const DRAIN_FLAGS = {
+  wait: ["--wait", "wait until its running sessions have ended"],
+  deadline: [
+    "--deadline <time>",
+    "how long --wait waits, such as 90s or 2h",
+    deadlineOf,
+    DEFAULT_DEADLINE_MS,
+  ],
+  end: ["--end", "end the sessions that still run then"],
+  untilRestart: UNTIL_RESTART,
+  sessionHost: ["--session-host", "wait for the session host of the control directory, and cordon nothing"],
+  json: ["--json", 'print {"machine", "running", "ended"}, with session objects'],
+  ...SERVER_FLAGS,
+} as const;
+type DrainFlags = Values<typeof DRAIN_FLAGS>;
+
+export const addDrain: AddCommand = command({
+  usage: "drain [machine]",
+  args: MACHINE,
+  summary: "cordon a machine, and wait for its sessions to end",
+  description:
+    "Cordon a machine and list the sessions that still run on it; with --wait, after they had until the deadline to end. The exit code is 1 if any still runs. Nothing is ended without --end.",
+  examples: [
+    ["ttyhq drain --wait --deadline 2h build-1", "at the HQ, before maintenance of build-1"],
+    ["ttyhq drain --wait --deadline 10m --end", "this machine; ends what still runs after 10 minutes"],
+  ],
+  flags: DRAIN_FLAGS,
+  run: (flags, [machine], cli) => drain(flags, machine, cli),
+});
+
+async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Promise<number> {
+  const { wait = false, deadline, end = false, untilRestart, sessionHost, json } = flags;
+  const { client: server, controlDir } = await serverOf(flags, cli, "server");
+  const isHost = sessionHost === true && controlDir !== undefined;
+  const client = isHost ? createClient(socketSend([localSockets(controlDir).host])) : server;
+  const machine = isHost
+    ? undefined
+    : (await cordon(client, given, { cordoned: true, untilRestart })).machine;
+  const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0);
+  const ended = end ? running : [];
+  for (const { id } of ended) await client.remove(id);
+  const left = end ? [] : running;
+  if (json)
+    cli.stdout.write(jsonText({ machine, running: left.map(plainRecord), ended: ended.map(plainRecord) }));
+  else cli.stdout.write(report(machine ?? "the session host", left, ended, cli));
+  if (left.length === 0) return ExitCode.Ok;
+  const after = wait ? ` after ${duration(deadline / 1000)}` : "";
+  writeMessage(
+    cli.stderr,
+    `${left.length} sessions still run${after}; wait longer, or give --end to end them`,
+  );
+  return ExitCode.Failed;
+}
+
+async function cordon(
+  client: Client,
+  name: string | undefined,
+  body: SetCordon,
+): Promise<{ readonly machine: string; readonly cordoned: boolean }> {
+  if (name === undefined) {
+    const { machine, cordoned } = await client.call(endpoints.cordonServer, { body });
+    return { machine, cordoned };
+  }
+  const { remote } = await client.call(endpoints.cordonRemote, { params: { name }, body });
+  return { machine: remote.name, cordoned: remote.cordoned ?? false };
+}
+
+/** The sessions of a machine that run at the deadline. The server may restart meanwhile. */
+async function remaining(
+  client: Client,
+  name: string,
+  deadlineMs: number,
+): Promise<readonly SessionRecord[]> {
+  const end = performance.now() + deadlineMs;
+  for (;;) {
+    const restMs = end - performance.now();
+    try {
+      const sessions = await client.list();
+      const running = sessions.filter(({ status, source = LOCAL }) => status !== "exited" && source === name);
+      if (running.length === 0 || restMs <= 0) return running;
+    } catch (error) {
+      if (restMs <= 0) throw error;
+    }
+    await pause(Math.min(POLL_MS, Math.max(0, restMs)));
+  }
+}
+
+function report(
+  machine: string,
+  left: readonly SessionRecord[],
+  ended: readonly SessionRecord[],
+  cli: Cli,
+): string {
+  if (left.length > 0) return sessionTable(left, { now: Date.now(), width: cli.stdout.columns });
+  const what = ended.length === 0 ? "" : `, ${ended.length} ended`;
+  return `${printable(machine)} runs no sessions${what}\n`;
+}
+
+function deadlineOf(text: string): number {
+  const ms = spanMs(text.toLowerCase());
+  if (ms !== undefined) return ms;
+  throw new RangeError("must be a time such as 90s or 2h");
+}

@@ -1,0 +1,26 @@
+import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
+import { query } from "../../query.ts";
+import { printable, table } from "../../text.ts";
+
+export const addMachines = query({
+  usage: "machines",
+  summary: "list the machines of an HQ",
+  json: "print the machines as a JSON array, as GET /api/remotes has them",
+  examples: [
+    ["ttyhq machines --url https://hq.example.com", "which machines there are, and which are cordoned"],
+  ],
+  who: "server",
+  ask: async ({ client }) => {
+    const [remotes, sessions] = await Promise.all([client.call(endpoints.listRemotes), client.list()]);
+    return { remotes, running: sessions.filter(({ status }) => status !== "exited") };
+  },
+  toJson: ({ remotes }) => remotes,
+  text: ({ remotes, running }, _, cli) => {
+    const byName = remotes.toSorted((one, other) => one.name.localeCompare(other.name));
+    const rows = byName.map(({ name, cordoned, url }) => [
+      ...[printable(name), cordoned ? "cordoned" : "up"],
+      ...[String(running.filter(({ source }) => source === name).length), printable(url)],
+    ]);
+    return table(["NAME", "STATUS", "RUNNING", "ADDRESS"], rows, cli.stdout.columns, ["NAME", "ADDRESS"]);
+  },
+});
