@@ -9,9 +9,9 @@ import { setFlagsFromString } from "node:v8";
 
 const MIN_NODE_MAJOR = 24;
 /**
- * Garbage collection. Output is held in buffers outside the heap, and V8 by default collects the whole heap for each 14 MB of
- * them. A larger growth factor halves CPU time. Young objects are few and die early, so a small young generation saves 13 MB
- * per process. A short command would only collect garbage more often.
+ * Garbage collection of a service. Output is held in buffers outside the heap, and V8 by default collects the whole heap for
+ * each 14 MB of them. A larger growth factor halves CPU time. Young objects are few and die early, so a small young generation
+ * saves 13 MB per process.
  */
 const HEAP_FLAGS = ["--heap-growing-percent=400", "--semi-space-growth-factor=1"];
 
@@ -28,8 +28,7 @@ async function main(): Promise<number> {
   if (!import.meta.filename.endsWith(".ts")) enableCompileCache(join(import.meta.dirname, ".cache"));
   if (process.argv[2] === "git" && (await reportGitEvent())) return 0;
   // Imported here because an older Node cannot parse these files. Server code is loaded only by commands that start a server.
-  const { isService, runCli } = await import("./cli/program.ts");
-  if (isService(process.argv.slice(2))) for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
+  const { runCli } = await import("./cli/program.ts");
   const user = whoami();
   const { env, stdin, stdout, stderr } = process;
   const version = packageVersion();
@@ -48,8 +47,9 @@ async function main(): Promise<number> {
     ...{ env, stdin, stdout, stderr, version, argv: process.argv.slice(2), cwd: process.cwd() },
     ...{ home: context.account.home, user: user.username, hostname: context.hostname },
     program: { node: context.node, main: context.main },
-    startServer: async (config) => (await import("./app.ts")).startServer(config, context),
-    startSessionHost: async (config) => (await import("./app.ts")).startSessionHost(config, context),
+    startServer: async (config) => await tuned((await import("./app.ts")).startServer(config, context)),
+    startSessionHost: async (config) =>
+      await tuned((await import("./app.ts")).startSessionHost(config, context)),
     reportFaults: ({ warning, uncaught }) => {
       process.removeAllListeners("warning");
       process.on("warning", warning);
@@ -60,6 +60,13 @@ async function main(): Promise<number> {
     },
     ensureHost: async (config) => (await import("./app.ts")).ensureSessionHost(config, context),
   });
+}
+
+/** V8 rejects code that was compiled and cached under other flags, even Node's own: they are set when all code is loaded. */
+async function tuned<Service>(start: Promise<Service>): Promise<Service> {
+  const service = await start;
+  for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
+  return service;
 }
 
 /** Git's hooks call this, so it loads nothing else. False for any other command. */

@@ -73,7 +73,7 @@ export async function runCli(started: Cli): Promise<number> {
   }
 }
 
-export function isService(argv: readonly string[]): boolean {
+function isService(argv: readonly string[]): boolean {
   return SERVICES.has(commandOf(argv));
 }
 

@@ -53,7 +53,6 @@ export function duration(seconds: number): string {
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** Replaces control characters with visible escapes. */
 export function printable(text: string): string {
@@ -63,9 +62,17 @@ export function printable(text: string): string {
   });
 }
 
+/** Characters as they are seen. The first segmenter takes milliseconds to make, so only for text beyond ASCII. */
+function graphemes(text: string): Iterable<string> {
+  if (/^[ -~]*$/.test(text)) return text;
+  return Iterator.from(new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text)).map(
+    ({ segment }) => segment,
+  );
+}
+
 export function displayWidth(text: string): number {
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  for (const segment of graphemes(text)) width += WIDE.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -74,7 +81,7 @@ export function clipped(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let kept = "";
   let width = 1;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const segment of graphemes(text)) {
     width += WIDE.test(segment) ? 2 : 1;
     if (width > columns) break;
     kept += segment;

@@ -217,7 +217,7 @@ function refuseOtherMethods(app: express.Express, routes: Routes): void {
   for (const [path, all] of Map.groupBy(mounted, (endpoint) => endpoint.path)) {
     const methods = all.map(({ method }) => (method === "get" ? "GET, HEAD" : method.toUpperCase()));
     const allowed = methods.join(", ");
-    app.all(path, ({ method }, response) => {
+    app.route(path).all(({ method }, response) => {
       response.setHeader("allow", allowed);
       throw new ServiceError(
         "method_not_allowed",
