@@ -58,8 +58,9 @@ export async function build(): Promise<void> {
  * chunk above it. Other modules that are loaded when they are needed, such as a command, have chunks of their own.
  */
 const LAYERS = [
-  { name: "command-line", test: /src.cli.program\.ts$/, priority: 5 },
-  { name: "client", test: /src.cli.query\.ts$/, priority: 4 },
+  { name: "command-line", test: /src.cli.program\.ts$/, priority: 6 },
+  { name: "client", test: /src.cli.query\.ts$|src.lib.os.own-variables\.ts$/, priority: 5 },
+  { name: "endpoints", test: /src.protocol.endpoints.endpoints\.ts$/, priority: 4 },
   { name: "options", test: /src.cli.configuration\.ts$|src.config.sources.flags\.ts$/, priority: 3 },
   { name: "log", test: /src.cli.stderr-format\.ts$/, priority: 2 },
   { name: "config", test: /src.config.config\.ts$/, priority: 1 },

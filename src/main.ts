@@ -30,7 +30,7 @@ async function main(): Promise<number> {
   // Imported here because an older Node cannot parse these files. Server code is loaded only by commands that start a server.
   const { runCli } = await import("./cli/program.ts");
   const user = whoami();
-  const { env, stdin, stdout, stderr } = process;
+  const { env, stdout, stderr } = process;
   const version = packageVersion();
   const context = {
     ...{ env, stdout, stderr, version, node: process.execPath, main: fileURLToPath(import.meta.url) },
@@ -44,7 +44,11 @@ async function main(): Promise<number> {
     pageDir: fileURLToPath(new URL("../dist/web", import.meta.url)),
   };
   return runCli({
-    ...{ env, stdin, stdout, stderr, version, argv: process.argv.slice(2), cwd: process.cwd() },
+    ...{ env, stdout, stderr, version, argv: process.argv.slice(2), cwd: process.cwd() },
+    // Node opens it when it is first read, which few commands do.
+    get stdin() {
+      return process.stdin;
+    },
     ...{ home: context.account.home, user: user.username, hostname: context.hostname },
     program: { node: context.node, main: context.main },
     startServer: async (config) => await tuned((await import("./app.ts")).startServer(config, context)),

@@ -1,6 +1,5 @@
 // Connects everything that a request causes: log lines here and in the processes to which it is passed on.
 import { AsyncLocalStorage } from "node:async_hooks";
-import { randomBytes, randomUUID } from "node:crypto";
 import { scrub } from "./redact.ts";
 
 export type Trace = {
@@ -26,6 +25,9 @@ const MAX_TRACEPARENT_LENGTH = 256;
 /** The length that everyone must pass on (W3C Trace Context, 3.3.1.5); longer ones are dropped. */
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 const PARENT_ID_BYTES = 8;
+
+/** Loaded by the first request with a trace: a short command has none. */
+const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 
 /**
  * Ambient, because SessionBackend, through which requests pass, does not know requests. Only log lines and headers
@@ -54,14 +56,14 @@ export function outsideTraces<T>(work: () => T): T {
 
 /** For work without a request that other processes should log with the same id. */
 export function newTrace(): Trace {
-  return { requestId: randomUUID() };
+  return { requestId: crypto().randomUUID() };
 }
 
 /** An id that is missing or not a short plain word is replaced. */
 export function traceOf(headers: Headers): Trace {
   const { "x-request-id": id, traceparent, tracestate } = headers;
   const isPlain = typeof id === "string" && REQUEST_ID.test(id) && scrub(id) === id;
-  const requestId = isPlain ? id : randomUUID();
+  const requestId = isPlain ? id : crypto().randomUUID();
   const context = contextOf(traceparent, tracestate);
   return context === undefined ? { requestId } : { requestId, context };
 }
@@ -72,7 +74,7 @@ export function traceHeaders(trace: Trace | undefined): Readonly<Record<string, 
   const { requestId, context } = trace;
   if (context === undefined) return { "x-request-id": requestId };
   const { traceId, flags, state } = context;
-  const parentId = randomBytes(PARENT_ID_BYTES).toString("hex");
+  const parentId = crypto().randomBytes(PARENT_ID_BYTES).toString("hex");
   return {
     ...{ "x-request-id": requestId, traceparent: `00-${traceId}-${parentId}-${flags}` },
     ...(state === undefined ? {} : { tracestate: state }),

@@ -60,7 +60,8 @@ describe("ttyhq up", () => {
       async () => ((await client.screen(id)).startsWith("hello\nhello") ? true : undefined),
       "the echo",
     );
-    const { token } = await client.token({ ticket: new URL(up.loginLink).hash.slice("#login=".length) });
+    const ticket = new URL(up.loginLink).hash.slice("#login=".length);
+    const { token } = await client.call(endpoints.createToken, { body: { ticket } });
     expect(token).not.toBe("");
     // Beside them git may look at the session's folder for a moment.
     const isAlone = async () => (command.processes().length === 3 ? true : undefined);

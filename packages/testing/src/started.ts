@@ -1,4 +1,5 @@
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { authEndpoints } from "../../../src/protocol/endpoints/auth.ts";
 import type { Health } from "../../../src/protocol/schemas/health.ts";
 import type { Access, Credentials } from "./access.ts";
 import { type Container, engine, type NetworkPlace, removeContainer } from "./engine.ts";
@@ -210,7 +211,7 @@ export class StartedService implements AsyncDisposable {
   async #login(): Promise<Credentials | undefined> {
     const { credentials, isBasic } = this.#place;
     if (credentials === undefined || "token" in credentials || isBasic) return credentials;
-    return { token: (await this.#probe.api.token(credentials)).token };
+    return { token: (await this.#probe.api.call(authEndpoints.createToken, { body: credentials })).token };
   }
 
   async #asked(what: string, work: Promise<unknown>): Promise<void> {

@@ -38,7 +38,7 @@ async function logIn(
 ): Promise<TokenResponse> {
   const password = await reader.ask("Password: ", { echo: false });
   const name = username === undefined ? {} : { username };
-  return await goOn(client, client.token({ ...name, password }), reader);
+  return await goOn(client, client.call(endpoints.createToken, { body: { ...name, password } }), reader);
 }
 
 /** Answers the server's questions. */

@@ -1,8 +1,7 @@
 // Claiming a unix socket for one process, so that a claim ends with its process.
-import { randomBytes } from "node:crypto";
-import { chmod, link, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { chmod, link, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /** The longest path of a unix socket on all systems: 103 bytes on macOS, 107 on Linux. */
 const MAX_SOCKET_PATH_BYTES = 103;
@@ -51,11 +50,9 @@ export function answers(path: string): Promise<boolean> {
 
 /** A folder with the socket under a unique name. */
 async function makeTicket(socket: string): Promise<string> {
-  const name = randomBytes(6).toString("base64url");
-  const ticket = join(dirname(socket), `.${name}`);
   await chmod(socket, 0o600);
-  await mkdir(ticket, { mode: 0o700 });
-  await link(socket, join(ticket, name));
+  const ticket = await mkdtemp(join(dirname(socket), ".socket-"));
+  await link(socket, join(ticket, basename(ticket).slice(-6)));
   return ticket;
 }
 

@@ -186,7 +186,7 @@ export class Workspace implements Disposable {
 
   #openLink(): OpenLink {
     return async (handlers, signal) => {
-      const { ticket } = await this.client.wsTicket(signal).catch(passing);
+      const { ticket } = await this.client.call(endpoints.createWsTicket, {}, signal).catch(passing);
       const { protocol, host } = this.#options.window.location;
       const scheme = protocol === "https:" ? "wss:" : "ws:";
       return await openBrowserLink(

@@ -103,7 +103,10 @@ export class Login implements Disposable {
   /** Throws the server's refusal. An empty `username` leaves it to the server. */
   async withPassword(username: string, password: string): Promise<void> {
     const back = this.#state.peek();
-    await this.#goOn(this.#client.token({ ...nameOf(username), password }), back);
+    await this.#goOn(
+      this.#client.call(endpoints.createToken, { body: { ...nameOf(username), password } }),
+      back,
+    );
   }
 
   /** Goes in, or to the next question. Answers that are refused lead back: each question is answered once. */
@@ -149,11 +152,11 @@ export class Login implements Disposable {
 
   /** As withPassword, by a signature of the key. */
   async withKey(username: string, key: OpenKey): Promise<void> {
-    const { challenge, challengeId } = await this.#client.challenge(
-      username === "" ? {} : { userId: username },
-    );
+    const { challenge, challengeId } = await this.#client.call(endpoints.createChallenge, {
+      body: username === "" ? {} : { userId: username },
+    });
     const answer = await answerChallenge(key, challenge);
-    const response = await this.#client.sshLogin({ challengeId, ...answer });
+    const response = await this.#client.call(endpoints.sshLogin, { body: { challengeId, ...answer } });
     key.usedBy(username);
     this.#keep(response);
   }
@@ -185,7 +188,7 @@ export class Login implements Disposable {
     this.#state.value = leaving;
     const client = createClient(fetchSend({ origin: "", token: () => token }));
     // Whatever the server says: here the person is out.
-    await client.logout().catch(() => undefined);
+    await client.call(endpoints.logout).catch(() => undefined);
     // Somebody may have logged in in another tab meanwhile.
     if (this.#state.peek() === leaving) await this.#leave("You are logged out.");
   }
@@ -201,7 +204,7 @@ export class Login implements Disposable {
 
   async #useTicket(ticket: string): Promise<void> {
     try {
-      this.#keep(await this.#client.token({ ticket }));
+      this.#keep(await this.#client.call(endpoints.createToken, { body: { ticket } }));
     } catch (error) {
       const isRefused = error instanceof ServiceError && error.status === 401;
       const reason = "This login link has already been used or has expired.";
@@ -214,7 +217,7 @@ export class Login implements Disposable {
   async #ask(reason: string | undefined): Promise<void> {
     const before = this.#state.peek();
     try {
-      const config = await this.#client.authConfig();
+      const config = await this.#client.call(endpoints.authConfig);
       // Somebody may have logged in in another tab meanwhile, or out in this one.
       if (this.#state.peek() !== before) return;
       const isSoon = performance.now() - this.#lastSelfLogin < SELF_LOGIN_INTERVAL_MS;
@@ -237,7 +240,7 @@ export class Login implements Disposable {
     this.#lastSelfLogin = performance.now();
     if (!noAuth) return this.#let({ kind: "known", user, token: undefined, profile, logoutPath });
     // Nothing to keep where the next visit is let in as well.
-    const response = await this.#client.token({});
+    const response = await this.#client.call(endpoints.createToken, { body: {} });
     this.#let({ kind: "open", user: response.user, token: response.token });
   }
 
@@ -245,7 +248,7 @@ export class Login implements Disposable {
   async #leave(reason: string): Promise<void> {
     const checking = { kind: "checking" } as const;
     this.#state.value = checking;
-    const next = await this.#client.authConfig().then(
+    const next = await this.#client.call(endpoints.authConfig).then(
       (config) => ({ kind: "out", config, reason }) as const,
       (error: unknown) => ({ kind: "unreachable", error }) as const,
     );

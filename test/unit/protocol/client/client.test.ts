@@ -30,7 +30,7 @@ describe("a call", () => {
     const { client, requests } = clientOf({ body: '{"success":true,"message":""}' });
     await client.input("a/b", { text: "ls\n" });
     await client.kill("a", "SIGINT");
-    await client.logout();
+    await client.call(endpoints.logout);
     expect(requests).toMatchObject([
       {
         method: "POST",
@@ -126,7 +126,7 @@ test("a ticket that takes too long for a try to connect is given up with the try
     return await new Promise<never>(() => undefined);
   });
   const stop = new AbortController();
-  const ticket = client.wsTicket(stop.signal);
+  const ticket = client.call(endpoints.createWsTicket, {}, stop.signal);
   const signal = await asked.promise;
   stop.abort();
   await expect(ticket).rejects.toThrow("aborted");

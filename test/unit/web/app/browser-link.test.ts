@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { createClient } from "../../../../src/protocol/client/client.ts";
 import { Connection } from "../../../../src/protocol/client/connection.ts";
 import type { Link } from "../../../../src/protocol/client/link.ts";
+import { endpoints } from "../../../../src/protocol/endpoints/endpoints.ts";
 import { openBrowserLink, passing } from "../../../../src/web/app/browser-link.ts";
 
 const HANDLERS = { onMessage: () => undefined, onClose: () => undefined };
@@ -26,7 +27,7 @@ function asking(status: number, body: string): Disposable & { readonly connectio
   let tries = 0;
   const open = async (): Promise<Link> => {
     tries += 1;
-    if (tries === 1) await client.wsTicket().catch(passing);
+    if (tries === 1) await client.call(endpoints.createWsTicket).catch(passing);
     return link;
   };
   const connection = new Connection(
