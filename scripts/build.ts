@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, gzip as gzipCompress } from "node:zlib";
-import type { OutputOptions } from "rolldown";
+import type { OutputOptions, Plugin } from "rolldown";
 import { PROGRAMS } from "../src/lib/os/installation.ts";
 import { sourceFingerprint } from "./fingerprint.ts";
 import { packagesOf } from "./sbom/npm-packages.ts";
@@ -82,12 +82,24 @@ const OUTPUT: OutputOptions = {
   charset: "ascii",
 };
 
+/**
+ * Express loads these at its start, for bodies, queries and files that http/ reads and sends itself: 900 KB, and a tenth of a
+ * session host's start.
+ */
+const UNUSED = /^(?:body-parser|mime-types|qs|send|serve-static)$/;
+const WITHOUT_UNUSED: Plugin = {
+  name: "without-unused-packages",
+  resolveId: (id) => (UNUSED.test(id) ? "\0unused" : null),
+  load: (id) => (id === "\0unused" ? "export {};" : null),
+};
+
 /** One bundle for each worker. The command line and the server share chunks, since most commands need few of them. */
 async function buildPrograms(dir: string): Promise<void> {
   const { rolldown } = await import("rolldown");
   const bundles = Object.entries(PROGRAMS).map(async ([name, source]) => {
     const input = { [name]: join(ROOT, "src", source) };
-    await using bundle = await rolldown({ cwd: ROOT, platform: "node", tsconfig: false, input });
+    const plugins = [WITHOUT_UNUSED];
+    await using bundle = await rolldown({ cwd: ROOT, platform: "node", tsconfig: false, input, plugins });
     return await bundle.write({ ...OUTPUT, dir, codeSplitting: name === "main" && { groups: LAYERS } });
   });
   const chunks = (await Promise.all(bundles)).flatMap(({ output }) => output);
