@@ -5,7 +5,6 @@ import { enableCompileCache } from "node:module";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { setFlagsFromString } from "node:v8";
 
 const MIN_NODE_MAJOR = 24;
 /**
@@ -69,6 +68,7 @@ async function main(): Promise<number> {
 /** V8 rejects code that was compiled and cached under other flags, even Node's own: they are set when all code is loaded. */
 async function tuned<Service>(start: Promise<Service>): Promise<Service> {
   const service = await start;
+  const { setFlagsFromString } = await import("node:v8");
   for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
   return service;
 }
