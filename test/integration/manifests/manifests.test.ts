@@ -31,7 +31,7 @@ describe.each(OVERLAYS)("k8s/%s", (overlay) => {
 });
 
 /** Of each two, either stands before the other one in one of these. */
-const COMPONENTS = ["ha", "redis", "tls", "ingress", "httproute", "operator-monitoring"];
+const COMPONENTS = ["ha", "redis", "tls", "ingress", "httproute", "operator-monitoring", "on-delete"];
 const ORDERS = [COMPONENTS, COMPONENTS.toReversed()];
 
 /** The objects that base makes with these components. */
@@ -159,6 +159,19 @@ test("the Prometheus operator gets the alerts that alerts.yaml has, and no copy 
   expect(objects.find(({ metadata }) => metadata.name === "ttyhq-dashboard")).toMatchObject({
     ...{ kind: "ConfigMap", metadata: { labels: { grafana_dashboard: "1" } } },
   });
+});
+
+test("autoscalers leave remotes alone, and a remote that is not ready keeps no node from being emptied", async () => {
+  const text = JSON.stringify(await rendered("base"));
+  expect(text).toContain('"cluster-autoscaler.kubernetes.io/safe-to-evict":"false"');
+  expect(text).toContain('"karpenter.sh/do-not-disrupt":"true"');
+  expect(text).toContain('"unhealthyPodEvictionPolicy":"AlwaysAllow"');
+});
+
+test("the overlay on-delete replaces no remote by itself, and the HQ as ever", async () => {
+  const objects = JSON.stringify(await rendered("overlays/on-delete"));
+  expect(objects).toContain('"updateStrategy":{"type":"OnDelete"}');
+  expect(objects).toContain('"strategy":{"type":"Recreate"}');
 });
 
 test("the overlay tls lets nothing of the HQ and its remotes speak without encryption", async () => {

@@ -84,7 +84,7 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   const machine = isHost
     ? undefined
     : (await cordon(client, given, { cordoned: true, untilRestart })).machine;
-  const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0);
+  const running = await remaining(client, { name: given ?? LOCAL, deadlineMs: wait ? deadline : 0, isHost });
   const ended = end ? running : [];
   for (const { id } of ended) await client.remove(id);
   const left = end ? [] : running;
@@ -113,11 +113,12 @@ async function cordon(
   return { machine: remote.name, cordoned: remote.cordoned ?? false };
 }
 
-/** The sessions of a machine that run at the deadline. The server may restart meanwhile. */
+type Awaited = { readonly name: string; readonly deadlineMs: number; readonly isHost: boolean };
+
+/** The sessions of a machine that run at the deadline. A server may restart meanwhile; of a session host they would end. */
 async function remaining(
   client: Client,
-  name: string,
-  deadlineMs: number,
+  { name, deadlineMs, isHost }: Awaited,
 ): Promise<readonly SessionRecord[]> {
   const end = performance.now() + deadlineMs;
   for (;;) {
@@ -127,7 +128,7 @@ async function remaining(
       const running = sessions.filter(({ status, source = LOCAL }) => status !== "exited" && source === name);
       if (running.length === 0 || restMs <= 0) return running;
     } catch (error) {
-      if (restMs <= 0) throw error;
+      if (restMs <= 0 || isHost) throw error;
     }
     await pause(Math.min(POLL_MS, Math.max(0, restMs)));
   }
