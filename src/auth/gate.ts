@@ -125,7 +125,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const login = new Login({
     ...{ ...parts, serverUser, log, defaultUser: configuredUser ?? serverUser },
     password: hasLogin ? password : "not required",
-    keys: modes.sshKeys ? keyLoginOf(options, users) : undefined,
+    keys: modes.sshKeys ? keyLoginOf(options, users, records.tickets) : undefined,
   });
   const prove = chain(hasLogin ? waysOf(modes, options, parts) : waysWithoutLogin(options, users));
   const admit = admission(users, groupsOf(modes, options));
@@ -198,10 +198,15 @@ async function passwordCheckOf(
   });
 }
 
-function keyLoginOf({ serverHome, log, accounts }: GateOptions, users: Users): KeyLogin {
+function keyLoginOf(
+  { serverHome, log, accounts }: GateOptions,
+  users: Users,
+  tickets: TicketStore,
+): KeyLogin {
   const wallClock = (): number => Date.now();
   const isKeyOf = userKeys({ accounts, users, ownHome: serverHome, now: wallClock, log });
-  return new KeyLogin({ isKeyOf, users, now: () => performance.now(), wallClock, pause: setTimeout });
+  const clocks = { now: (): number => performance.now(), wallClock, pause: setTimeout };
+  return new KeyLogin({ isKeyOf, users, tickets, ...clocks });
 }
 
 function waysWithoutLogin(options: GateOptions, users: Users): readonly Way[] {

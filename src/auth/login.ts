@@ -117,9 +117,9 @@ export class Login {
     return await this.#admit("link", source, () => this.#parts.links.redeem(ticket));
   }
 
-  /** A challenge to sign with an SSH key. ServiceError `ssh_keys_disabled`. */
-  challenge(user = this.#parts.defaultUser): Challenge {
-    return this.#keys.challenge(user);
+  /** A challenge to sign with an SSH key. ServiceError `ssh_keys_disabled`, `registry_unavailable`. */
+  async challenge(user = this.#parts.defaultUser): Promise<Challenge> {
+    return await this.#keys.challenge(user);
   }
 
   /** A token for a signed challenge, which works once. ServiceError `invalid_credentials`, `ssh_keys_disabled`, `rate_limited`. */
@@ -129,7 +129,7 @@ export class Login {
     ...proof
   }: KeyProof & LoginSource & { readonly challengeId: string }): Promise<IssuedToken> {
     const keys = this.#keys;
-    const challenge = keys.take(challengeId);
+    const challenge = await keys.take(challengeId);
     const claimant = { address: proof.address, client, ...(challenge && { user: challenge.user }) };
     return await this.#admit("ssh-key", claimant, () => keys.prove(challenge, proof));
   }

@@ -1,14 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { ExpiringMap } from "../../lib/data/expiring-map.ts";
+import { z } from "zod";
+import type { TicketStore } from "../../lib/data/live-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import {
-  KEY_REFUSAL_MS,
-  MAX_SSH_CHALLENGES,
-  SLOW_REFUSAL_MEMORY_MS,
-  SSH_CHALLENGE_LIFETIME_MS,
-} from "../../protocol/limits.ts";
+import { KEY_REFUSAL_MS, SLOW_REFUSAL_MEMORY_MS, SSH_CHALLENGE_LIFETIME_MS } from "../../protocol/limits.ts";
 import type { Challenge } from "../../protocol/schemas/auth.ts";
 import { evenRefusal } from "../password/even-refusal.ts";
+import { SSH_CHALLENGES, Tickets } from "../tokens/tickets.ts";
 import type { Users } from "../users.ts";
 import { isSignedBy, readPublicKey, readSignature } from "./public-key.ts";
 import type { KeyCheck } from "./user-keys.ts";
@@ -20,11 +17,15 @@ export type KeyProof = {
   readonly address: string | undefined;
 };
 
-type OpenChallenge = { readonly user: string; readonly bytes: Uint8Array };
+/** `challenge`: base64. */
+const OpenChallenge = z.object({ user: z.string(), challenge: z.string() });
+type OpenChallenge = z.infer<typeof OpenChallenge>;
 
 type KeyLoginParts = {
   readonly isKeyOf: KeyCheck;
   readonly users: Pick<Users, "mayLogIn">;
+  /** Keeps open challenges; HQs may share it. */
+  readonly tickets: TicketStore;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Milliseconds since 1970. */
@@ -41,28 +42,25 @@ const CHALLENGE_BYTES = 32;
 export class KeyLogin {
   readonly #parts: KeyLoginParts;
   readonly #even: ReturnType<typeof evenRefusal>;
-  /** At most MAX_SSH_CHALLENGES; over that the oldest is dropped, and its client has to ask again. */
-  readonly #challenges: ExpiringMap<string, OpenChallenge>;
+  readonly #challenges: Tickets<OpenChallenge>;
 
   constructor(parts: KeyLoginParts) {
-    const { now, pause } = parts;
+    const { now, pause, tickets } = parts;
     this.#parts = parts;
     this.#even = evenRefusal({ stepMs: KEY_REFUSAL_MS, memoryMs: SLOW_REFUSAL_MEMORY_MS, now, pause });
-    const limits = { lifetimeMs: SSH_CHALLENGE_LIFETIME_MS, maxEntries: MAX_SSH_CHALLENGES };
-    this.#challenges = new ExpiringMap({ ...limits, now });
+    this.#challenges = new Tickets(SSH_CHALLENGES, OpenChallenge, tickets);
   }
 
   /** 32 random bytes to sign. Nothing is looked up, so that it does not reveal whether the user exists. */
-  challenge(user: string): Challenge {
-    const challengeId = randomUUID();
-    const bytes = randomBytes(CHALLENGE_BYTES);
-    this.#challenges.set(challengeId, { user, bytes });
+  async challenge(user: string): Promise<Challenge> {
+    const challenge = randomBytes(CHALLENGE_BYTES).toString("base64");
     const expiresAt = this.#parts.wallClock() + SSH_CHALLENGE_LIFETIME_MS;
-    return { challengeId, challenge: bytes.toString("base64"), expiresAt };
+    const challengeId = await this.#challenges.issue({ user, challenge }, randomUUID());
+    return { challengeId, challenge, expiresAt };
   }
 
   /** A challenge can be taken once. `undefined`: unknown, taken or expired. */
-  take(challengeId: string): OpenChallenge | undefined {
+  take(challengeId: string): Promise<OpenChallenge | undefined> {
     return this.#challenges.take(challengeId);
   }
 
@@ -77,8 +75,9 @@ export class KeyLogin {
   }
 
   /** Checks the signature first: without the private key a request causes no work. */
-  async #isProven({ user, bytes }: OpenChallenge, proof: KeyProof): Promise<boolean> {
+  async #isProven({ user, challenge }: OpenChallenge, proof: KeyProof): Promise<boolean> {
     const { users, isKeyOf } = this.#parts;
+    const bytes = Buffer.from(challenge, "base64");
     const key = readPublicKey(proof.publicKey);
     const signature = readSignature(proof.signature);
     if (key === undefined || signature === undefined || !isSignedBy(key, bytes, signature)) return false;

@@ -8,9 +8,11 @@ import {
   MAX_ENROLMENT_CODES,
   MAX_LOGIN_LINKS,
   MAX_SECOND_FACTORS,
+  MAX_SSH_CHALLENGES,
   MAX_TOKEN_LENGTH,
   MAX_WS_TICKETS,
   SECOND_FACTOR_LIFETIME_MS,
+  SSH_CHALLENGE_LIFETIME_MS,
   WS_TICKET_LIFETIME_MS,
 } from "../../protocol/limits.ts";
 
@@ -21,6 +23,10 @@ export const WS_TICKETS: TicketKind = {
 /** For logins that need a second factor, and for creating passkeys. */
 export const SECOND_FACTORS: TicketKind = {
   ...{ name: "second-factor", lifetimeMs: SECOND_FACTOR_LIFETIME_MS, maxEntries: MAX_SECOND_FACTORS },
+};
+/** For logins with an SSH key. */
+export const SSH_CHALLENGES: TicketKind = {
+  ...{ name: "ssh-challenge", lifetimeMs: SSH_CHALLENGE_LIFETIME_MS, maxEntries: MAX_SSH_CHALLENGES },
 };
 /** For creating a passkey during a login; the holder is the user. */
 export const ENROLMENT_CODES: TicketKind = {
@@ -43,20 +49,23 @@ export class Tickets<Holder> {
     this.#store = store;
   }
 
-  /** 256 random bits in base64url. */
-  async issue(holder: Holder): Promise<string> {
-    const ticket = randomBytes(32).toString("base64url");
+  /** By default 256 random bits in base64url. */
+  async issue(holder: Holder, ticket = randomBytes(32).toString("base64url")): Promise<string> {
     await this.#store.put(this.#kind, hash("sha256", ticket, "base64url"), JSON.stringify(holder));
     return ticket;
   }
 
-  /** ServiceError `unauthorized` if it is unknown, used or expired. */
+  /** Undefined if it is unknown, used or expired. */
+  async take(ticket: string): Promise<Holder | undefined> {
+    if (ticket.length > MAX_TOKEN_LENGTH) return undefined;
+    const text = await this.#store.take(this.#kind, hash("sha256", ticket, "base64url"));
+    return text === undefined ? undefined : this.#holder.parse(JSON.parse(text));
+  }
+
+  /** As `take`; ServiceError `unauthorized` if there is none. */
   async redeem(ticket: string): Promise<Holder> {
-    const text =
-      ticket.length > MAX_TOKEN_LENGTH
-        ? undefined
-        : await this.#store.take(this.#kind, hash("sha256", ticket, "base64url"));
-    if (text === undefined) throw new ServiceError("unauthorized", "ticket was used or is too old");
-    return this.#holder.parse(JSON.parse(text));
+    const holder = await this.take(ticket);
+    if (holder === undefined) throw new ServiceError("unauthorized", "ticket was used or is too old");
+    return holder;
   }
 }

@@ -1,10 +1,11 @@
 // Logins, share links and tickets of two HQs that share their registry: what is over at one is over at both.
-import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { NewShare } from "../../../src/protocol/schemas/share.ts";
+import { base64, newKey } from "../../unit/auth/ssh/key-pair.ts";
 import { bestTime } from "../harness/best-time.ts";
 import { type Answer, ask } from "../harness/http.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
@@ -31,7 +32,7 @@ beforeAll(async () => {
   const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "ttyhq-shared-")));
   const url = join(folder.path, "registry-url");
   await writeFile(url, redis.url);
-  const args = ["--hq", "--registry-url-file", url, ...LIMITS];
+  const args = ["--hq", "--registry-url-file", url, "--enable-ssh-keys", ...LIMITS];
   first = stack.use(await TestServer.start({ args, env: LOGIN }));
   second = stack.use(await TestServer.start({ args, env: LOGIN }));
   hqs = [first, second];
@@ -126,6 +127,22 @@ test("a ticket works at the other, and of many who use it at both one gets in", 
     const open = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
     for (const socket of open) await socket[Symbol.asyncDispose]();
     expect(open).toHaveLength(1);
+  }
+});
+
+test("a challenge of one is answered with an SSH key at the other, once at all of them", async () => {
+  const key = newKey();
+  for (const { controlDir } of hqs) {
+    await mkdir(join(controlDir, ".ssh"), { mode: 0o700 });
+    await writeFile(join(controlDir, ".ssh/authorized_keys"), `${key.line}\n`, { mode: 0o600 });
+  }
+  for (const [from, to] of [[first, second] as const, [second, first] as const]) {
+    const { json } = await ask(from.url, "/api/auth/challenge", { body: { userId: USERNAME } });
+    const signature = base64(key.sign(Buffer.from(json.challenge, "base64")));
+    const body = { challengeId: json.challengeId, publicKey: key.line, signature };
+    const tries = [to, from, to].map((hq) => ask(hq.url, "/api/auth/ssh-login", { body }));
+    const outcomes = (await Promise.all(tries)).map(({ status }) => status);
+    expect(outcomes.toSorted()).toEqual([200, 401, 401]);
   }
 });
 
