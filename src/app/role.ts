@@ -187,7 +187,7 @@ function startRegistration(parts: {
   const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
   const registration = new Registration({
     ...{ backend, uplinks, log, hq: createCaller(send), random: Math.random, now },
-    request: { ...identity, name: role.name, cordoned: cordon.isCordoned },
+    request: { ...identity, name: role.name, labels: role.labels, cordoned: cordon.isCordoned },
   });
   const watching = cordon.watch((cordoned) => registration.update({ cordoned }));
   return {

@@ -100,7 +100,8 @@ function optionOf([flags, prose, parse, fallback]: Flag): Option {
   if (parse === undefined) return option;
   return option.argParser<unknown>((text, previous) => {
     try {
-      return fallback === REPEATABLE ? [previous ?? [], parse(text)].flat() : parse(text);
+      if (fallback !== REPEATABLE) return parse(text);
+      return Array.isArray(previous) ? [...previous, parse(text)] : [parse(text)];
     } catch (error) {
       throw error instanceof RangeError ? new InvalidArgumentError(`It ${error.message}.`) : error;
     }

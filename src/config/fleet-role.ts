@@ -2,6 +2,7 @@
 import { isLoopbackName } from "../lib/net/address.ts";
 import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
+import type { Labels } from "../protocol/schemas/remote.ts";
 import { type LoginConfig, readPair, warnOfUnused } from "./login.ts";
 import type { Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
@@ -33,6 +34,7 @@ export type FleetRole =
       readonly name: string;
       /** The remote's origin for its HQ; `undefined`: derived from the listening address. */
       readonly url: string | undefined;
+      readonly labels: Labels | undefined;
     };
 
 /** How remotes join an HQ. */
@@ -57,6 +59,7 @@ const OF_REMOTE: readonly Option[] = [
   OPTIONS.hqUsername,
   OPTIONS.hqPassword,
   OPTIONS.name,
+  OPTIONS.machineLabel,
   OPTIONS.remoteUrl,
   OPTIONS.allowInsecureHq,
 ];
@@ -154,7 +157,9 @@ function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): 
   const name = readName(reader, hostname, isRemote);
   const proof = readProof(reader, isRemote);
   checkEncryption(reader, url);
-  return url === undefined ? undefined : { kind: "remote", hq: { url, ...proof }, name, url: ownUrl };
+  const given = reader.list(OPTIONS.machineLabel);
+  const labels = given.length === 0 ? undefined : Object.fromEntries(given);
+  return url === undefined ? undefined : { kind: "remote", hq: { url, ...proof }, name, url: ownUrl, labels };
 }
 
 /** By default the host name, if it is a valid remote name. */

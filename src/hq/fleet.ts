@@ -7,7 +7,7 @@ import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { DOWN_REMOTE_MEMORY_MS, HEALTH_CHECK_TIMEOUT_MS, MAX_DEPARTED_SESSIONS } from "../protocol/limits.ts";
-import { LOCAL } from "../protocol/schemas/remote.ts";
+import { type Labels, LOCAL } from "../protocol/schemas/remote.ts";
 import type {
   CreateSession,
   Removal,
@@ -18,6 +18,7 @@ import type {
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { Ownership } from "./ownership.ts";
+import { placed } from "./placement.ts";
 import type { Registry, RegistryChange } from "./registry/registry.ts";
 import { RemoteConnection, type RemoteSessionBackend } from "./remote-connection.ts";
 import type { Remote } from "./remote-state.ts";
@@ -129,12 +130,17 @@ export class Fleet implements SessionBackend {
     return remote.labelled(await remote.reach((sessions) => sessions.get(id)));
   }
 
-  async create({ remoteId, ...request }: CreateSession): Promise<SessionRecord> {
-    const remote = this.#chosen(remoteId);
+  async create({ remoteId, labels, ...request }: CreateSession): Promise<SessionRecord> {
+    const remote = this.#chosen(remoteId, labels);
     const owner = request.id === undefined ? remote : (this.#owners.of(request.id) ?? remote);
     // The id would lead to the other remote. The chosen remote itself checks whether the id is free there.
     if (owner !== remote) throw new ServiceError("session_exists", `session ${request.id} exists already`);
-    return remote.labelled(await remote.reach((sessions) => sessions.create(request)));
+    remote.starting += 1;
+    try {
+      return remote.labelled(await remote.reach((sessions) => sessions.create(request)));
+    } finally {
+      remote.starting -= 1;
+    }
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
@@ -199,8 +205,12 @@ export class Fleet implements SessionBackend {
     return owner instanceof Promise ? owner.then((remote) => remote.reach(work)) : owner.reach(work);
   }
 
-  /** Throws `remote_id_required`, `remote_not_found`. */
-  #chosen(remoteId: string | undefined): RemoteConnection {
+  /** Throws `remote_id_required`, `remote_not_found`, `cordoned`. */
+  #chosen(remoteId: string | undefined, labels: Labels | undefined): RemoteConnection {
+    if (labels !== undefined) {
+      if (remoteId === undefined) return placed([...this.#remotes.values()].filter(isListed), labels);
+      throw new ServiceError("invalid_request", "remoteId and labels are both set: set one of them");
+    }
     if (remoteId === undefined) {
       throw new ServiceError("remote_id_required", "remoteId is missing: GET /api/remotes lists the remotes");
     }
@@ -223,7 +233,7 @@ export class Fleet implements SessionBackend {
   }
 
   #listedRemotes(): readonly RemoteConnection[] {
-    const remotes = [...this.#remotes.values()].filter(({ isListed }) => isListed);
+    const remotes = [...this.#remotes.values()].filter(isListed);
     return this.#local === undefined ? remotes : [this.#local, ...remotes];
   }
 
@@ -323,4 +333,8 @@ export class Fleet implements SessionBackend {
     this.#options.log.info({ remote: name, url }, type === "remote-joined" ? "remote joined" : "remote left");
     this.#events.emit({ type, timestamp: new Date().toISOString(), remoteId: id, remoteName: name });
   }
+}
+
+function isListed(remote: RemoteConnection): boolean {
+  return remote.isListed;
 }

@@ -23,13 +23,15 @@ export function remoteTarget(
   return { url, headers: { authorization: `Bearer ${token}` }, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** The part of a remote that its sessions are labelled with. */
-export type RemoteLabel = Pick<Remote, "id" | "name"> & { readonly url?: string };
+/** The part of a remote that its sessions are labelled with, or placed by. */
+export type RemoteLabel = Pick<Remote, "id" | "name" | "cordoned" | "labels"> & { readonly url?: string };
 
 export class RemoteConnection<Backend extends SessionBackend = SessionBackend> implements AsyncDisposable {
   readonly sessions: Backend;
   /** Subscriptions to its sessions. */
   readonly viewers = new Set<Subscription>();
+  /** Number of sessions that are being created. */
+  starting = 0;
   /** Registered. Sessions of an unlisted remote are kept for their viewers only. */
   isListed = true;
   readonly #events = new Emitter<ServerEvent>();

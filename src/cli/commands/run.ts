@@ -1,9 +1,10 @@
 import { parseHostConfig } from "../../config/config.ts";
+import { machineLabel } from "../../config/options/value.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { CreateSessionBody } from "../../protocol/schemas/session.ts";
-import { command, type Values } from "../command.ts";
+import { command, REPEATABLE, type Values } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli } from "../process-context.ts";
 import { SERVER_FLAGS, type Server, serverOf } from "../server.ts";
@@ -17,6 +18,12 @@ const FLAGS = {
   name: ["-n, --name <name>", "name of the session"],
   cwd: ["--cwd <path>", "directory to run in; default: this one, with --url the server's choice"],
   machine: ["-m, --machine <name>", "at an HQ: machine to run on, in its own directory and environment"],
+  machineLabel: [
+    "--machine-label <key=value>",
+    "at an HQ: on any machine with this label, and that with the fewest sessions",
+    machineLabel,
+    REPEATABLE,
+  ],
   detach: ["-d, --detach", "only start it, and print its id"],
   json: ["--json", "with --detach: print the session object"],
   ...ATTACHMENT_FLAGS,
@@ -35,6 +42,7 @@ export const addRun = command({
     ["ttyhq run --name notes vim notes.txt", "an editor, shared"],
     ["ttyhq run --detach -- ./nightly.sh", "in the background; prints the id"],
     ["ttyhq run --machine build-1 -- make", "on a machine of the HQ"],
+    ["ttyhq run --machine-label gpu=true -- ./train", "on any machine of the HQ with that label"],
   ],
   flags: FLAGS,
   extend: (added) => added.passThroughOptions(),
@@ -44,11 +52,15 @@ export const addRun = command({
 async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {
   const server = await serverOf(flags, cli);
   const detachKeys = detachKeysOf(flags.detachKeys, cli.env);
-  const isLocal = server.controlDir !== undefined && flags.machine === undefined;
+  const { machine, machineLabel: labels } = flags;
+  const isLocal = server.controlDir !== undefined && machine === undefined && labels === undefined;
   const request = requestOf(words, flags, isLocal, cli);
-  const remoteId = flags.machine === undefined ? {} : { remoteId: await remoteIdOf(flags.machine, server) };
+  const place = {
+    ...(machine === undefined ? {} : { remoteId: await remoteIdOf(machine, server) }),
+    ...(labels === undefined ? {} : { labels: Object.fromEntries(labels) }),
+  };
   await ensureHost(server, flags, cli);
-  const session = await server.client.create({ ...request, ...remoteId });
+  const session = await server.client.create({ ...request, ...place });
   if (flags.detach) {
     cli.stdout.write(
       flags.json ? `${JSON.stringify(plainRecord(session), undefined, 2)}\n` : `${session.id}\n`,

@@ -1,7 +1,7 @@
 // The options of an HQ and its remotes (specification 5.5).
 import { MIN_JOIN_TOKEN_BYTES } from "../../protocol/limits.ts";
-import { file, optional, secret, toggle } from "./option.ts";
-import { certificates, httpOrigin, remoteName, remoteNamePattern, userName } from "./value.ts";
+import { file, list, optional, secret, toggle } from "./option.ts";
+import { certificates, httpOrigin, machineLabel, remoteName, remoteNamePattern, userName } from "./value.ts";
 
 export const FLEET_OPTIONS = {
   hq: toggle("hq", {
@@ -53,6 +53,10 @@ export const FLEET_OPTIONS = {
   }),
   name: optional("name <name>", remoteName, {
     prose: "The remote's name at its HQ, which must be unique. Default: the machine's host name.",
+  }),
+  machineLabel: list("machine-label <key=value>", machineLabel, {
+    prose:
+      "Remote: something that it has, such as `gpu=true`, for `ttyhq run --machine-label`, which runs a program on any machine with that label.",
   }),
   remoteUrl: optional("remote-url <origin>", httpOrigin, {
     prose:

@@ -5,7 +5,7 @@ import { formatOrigin, parseHost, parseOrigin } from "../../lib/net/origin.ts";
 import { isLoginName } from "../../lib/profile.ts";
 import { Secret } from "../../lib/secret.ts";
 import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
-import { RemoteName, RemoteUrl } from "../../protocol/schemas/remote.ts";
+import { LabelKey, LabelValue, RemoteName, RemoteUrl } from "../../protocol/schemas/remote.ts";
 import { Role, type RoleRule } from "../../protocol/schemas/role.ts";
 
 const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
@@ -187,4 +187,15 @@ function isCertificate(pem: string): boolean {
 
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder("latin1").decode(bytes);
+}
+
+/** A label of a remote. */
+export function machineLabel(text: string): readonly [key: string, value: string] {
+  const [, key = "", value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  if (text.includes("=") && LabelKey.safeParse(key).success && LabelValue.safeParse(value).success) {
+    return [key, value];
+  }
+  throw new RangeError(
+    "must be key=value, such as gpu=true, with letters, digits, dots, hyphens and underscores",
+  );
 }

@@ -62,11 +62,12 @@ export function remoteRoutes(parts: {
 
 /** An allow list, because the token is secret. */
 function remoteRecord(remote: Remote, fleet: Fleet): RemoteRecord {
-  const { id, name, url, registeredAt, lastHeartbeat, cordoned } = remote;
+  const { id, name, url, registeredAt, lastHeartbeat, cordoned, labels } = remote;
   const { ids, conflicts } = fleet.sessionsOf(name);
   return {
     ...{ id, name, url, registeredAt, lastHeartbeat, sessionIds: [...ids] },
     ...(cordoned ? { cordoned } : {}),
+    ...(labels === undefined ? {} : { labels }),
     ...(conflicts.length === 0 ? {} : { conflicts: [...conflicts] }),
   };
 }

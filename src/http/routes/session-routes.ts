@@ -25,6 +25,12 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
       return principal.rights.kind === "all" ? listJson.of(records, viewersOf) : records.map(seen);
     },
     createSession: async ({ body }, { principal }) => {
+      if (parts.remotes === undefined && body.labels !== undefined) {
+        throw new ServiceError(
+          "invalid_request",
+          "labels are for an HQ, which this server is not: leave them out",
+        );
+      }
       const isOwn = parts.remotes === undefined || body.remoteId === LOCAL;
       if (isOwn && parts.cordon?.isCordoned === true) throw cordoned(parts.cordon.machine);
       return seen(await sessionsOf(principal).create(ownRequest(body, principal)));

@@ -31,6 +31,19 @@ function isNotLocal(name: string): boolean {
 /** The name of a remote other than the HQ itself. */
 export const NewRemoteName = RemoteName.refine(isNotLocal, "is reserved for the HQ itself");
 
+/** One label of a remote, written `key=value`. */
+export const LabelKey = z
+  .string()
+  .regex(/^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$/, "1 to 63 letters, digits and ._/-");
+export const LabelValue = z.string().regex(/^[A-Za-z0-9._-]{0,63}$/, "at most 63 letters, digits and ._-");
+const MAX_LABELS = 32;
+
+/** What a remote has, such as `gpu=true`: a new session may ask for it. */
+export const Labels = z
+  .record(LabelKey, LabelValue)
+  .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `at most ${MAX_LABELS} labels`);
+export type Labels = Readonly<z.infer<typeof Labels>>;
+
 /** The body of POST /api/remotes/register (specification 2.2). */
 export const RegisterRemote = z.object({
   id: z
@@ -45,6 +58,7 @@ export const RegisterRemote = z.object({
     .regex(/^[\x21-\x7e]+$/, "visible ASCII characters: it becomes a header")
     .describe("the HQ's credential for requests to the remote"),
   cordoned: z.boolean().optional().describe("whether the remote starts no new sessions"),
+  labels: Labels.optional(),
 });
 export type RegisterRemote = z.infer<typeof RegisterRemote>;
 
@@ -57,6 +71,7 @@ export const RemoteRecord = z.object({
   lastHeartbeat: z.string(),
   sessionIds: z.array(z.string()),
   cordoned: z.boolean().optional().describe("true while the remote starts no new sessions"),
+  labels: Labels.optional(),
   conflicts: z.array(z.string()).optional().describe("ids of its sessions that another remote has already"),
 });
 export type RemoteRecord = z.infer<typeof RemoteRecord>;

@@ -6,6 +6,7 @@ import {
   MAX_TERMINAL_SIZE,
   MIN_TERMINAL_SIZE,
 } from "../limits.ts";
+import { Labels } from "./remote.ts";
 import { ShareMode } from "./share.ts";
 
 /** 1 to 64 of `A-Za-z0-9_-`: safe as a folder name, in a URL and in a frame. */
@@ -60,6 +61,7 @@ export const CreateSession = z.object({
   cols: Extent.default(DEFAULT_COLS),
   rows: Extent.default(DEFAULT_ROWS),
   remoteId: z.string().max(256).optional(),
+  labels: Labels.optional().describe("at an HQ, in place of remoteId: any remote that has these labels"),
   owner: z
     .string()
     .max(256)

@@ -48,7 +48,9 @@ test("a remote names its HQ, itself and where it is", () => {
     url: undefined,
   });
   const more = serve(`${REMOTE} --name build-7 --remote-url http://10.0.0.7:4020/`);
-  expect(more.role).toMatchObject({ name: "build-7", url: "http://10.0.0.7:4020" });
+  expect(more.role).toMatchObject({ name: "build-7", url: "http://10.0.0.7:4020", labels: undefined });
+  const labels = "--machine-label gpu=true --machine-label zone=east --machine-label zone=west";
+  expect(serve(`${REMOTE} ${labels}`).role).toMatchObject({ labels: { gpu: "true", zone: "west" } });
   const env = {
     TTYHQ_HQ_URL: "https://HQ.example.com:443",
     TTYHQ_HQ_USERNAME: "fleet",

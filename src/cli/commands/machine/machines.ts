@@ -2,6 +2,8 @@ import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import { query } from "../../query.ts";
 import { printable, table } from "../../text.ts";
 
+const HEADINGS = ["NAME", "STATUS", "RUNNING", "LABELS", "ADDRESS"] as const;
+
 export const addMachines = query({
   usage: "machines",
   summary: "list the machines of an HQ",
@@ -17,10 +19,16 @@ export const addMachines = query({
   toJson: ({ remotes }) => remotes,
   text: ({ remotes, running }, _, cli) => {
     const byName = remotes.toSorted((one, other) => one.name.localeCompare(other.name));
-    const rows = byName.map(({ name, cordoned, url }) => [
+    const rows = byName.map(({ name, cordoned, labels = {}, url }) => [
       ...[printable(name), cordoned ? "cordoned" : "up"],
-      ...[String(running.filter(({ source }) => source === name).length), printable(url)],
+      ...[String(running.filter(({ source }) => source === name).length)],
+      ...[
+        Object.entries(labels)
+          .map((label) => label.join("="))
+          .join(","),
+        printable(url),
+      ],
     ]);
-    return table(["NAME", "STATUS", "RUNNING", "ADDRESS"], rows, cli.stdout.columns, ["NAME", "ADDRESS"]);
+    return table(HEADINGS, rows, cli.stdout.columns, ["NAME", "LABELS", "ADDRESS"]);
   },
 });

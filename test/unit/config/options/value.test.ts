@@ -7,6 +7,7 @@ import {
   integer,
   isTrue,
   limit,
+  machineLabel,
   origin,
   path,
   remoteName,
@@ -49,6 +50,18 @@ test.each([
   ["http://remote_1:4020", "http://remote_1:4020"],
   ["http://[::1]:4020", "http://[::1]:4020"],
 ])("%s is the origin %s", (text, origin) => expect(httpOrigin(text)).toBe(origin));
+
+test("a label of a machine is a key and a value", () => {
+  expect(machineLabel("gpu=true")).toEqual(["gpu", "true"]);
+  expect(machineLabel("example.com/pool=")).toEqual(["example.com/pool", ""]);
+});
+
+test.each(["", "gpu", "=true", "a b=c", "a=b=c", "a=b c", "-a=b", `${"x".repeat(64)}=y`])(
+  "%j is no label",
+  (text) => {
+    expect(() => machineLabel(text)).toThrow(RangeError);
+  },
+);
 
 test("an origin that is taken is one that an HQ takes", () =>
   fc.assert(
