@@ -28,6 +28,7 @@ const LOADERS = new Map<string, LoadCommand>(
     cordon: async () => (await import("./commands/machine/cordon.ts")).addCordon,
     uncordon: async () => (await import("./commands/machine/cordon.ts")).addUncordon,
     drain: async () => (await import("./commands/machine/cordon.ts")).addDrain,
+    upgrade: async () => (await import("./commands/machine/upgrade.ts")).addUpgrade,
     status: async () => (await import("./commands/status.ts")).addStatus,
     follow: async () => (await import("./commands/follow/follow.ts")).addFollow,
     unfollow: async () => (await import("./commands/follow/follow.ts")).addUnfollow,

@@ -11,6 +11,7 @@ import type { TerminalClient } from "../../packages/testing/src/terminal-client.
 import { eventually } from "../../packages/testing/src/wait.ts";
 import { ServiceError } from "../../src/protocol/errors.ts";
 import type { CreateSessionBody } from "../../src/protocol/schemas/session.ts";
+import { ttyhq } from "./harness/command.ts";
 import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
 
@@ -101,17 +102,19 @@ const ORDERS = [
     "the HQ before its remote",
     "an HQ works with a remote of the release before",
     (fleet: TestFleet) => [fleet.hq, fleet.remote("worker-1")],
+    "remote worker-1",
   ],
   [
     "the remote before its HQ",
     "a remote works with an HQ of the release before",
     (fleet: TestFleet) => [fleet.remote("worker-1"), fleet.hq],
+    "HQ",
   ],
 ] as const;
 
 test.each(ORDERS)(
   "upgrading %s, %s, and viewers at the HQ have every byte once",
-  async (_order, _meaning, partsOf) => {
+  async (_order, _meaning, partsOf, last) => {
     await using fleet = await TestFleet.start({ main });
     const { id: remoteId } = await fleet.record("worker-1");
     using client = new ServerClient({ url: fleet.hq.url });
@@ -124,6 +127,9 @@ test.each(ORDERS)(
       typed.push(`upgrade ${index}`);
       expect(terminal.screen).toBe(typed.join("\n"));
       expect((await fleet.record("worker-1")).id).toBe(remoteId);
+      const checked = await ttyhq(["upgrade", "--check", "--json", "--url", fleet.hq.url]);
+      expect(checked).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(checked.stdout).order).toEqual(index === 0 ? [last] : []);
       using another = await readyTerminal(client, { remoteId });
       await types(another, "one more");
       await client.api.kill(another.sessionId, "SIGTERM");

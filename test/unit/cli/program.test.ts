@@ -23,7 +23,7 @@ describe("help", () => {
       ...["kill", "logs", "rename", "share"],
       "play",
       "status",
-      ...["machines", "cordon", "uncordon", "drain"],
+      ...["machines", "cordon", "uncordon", "drain", "upgrade"],
       "health",
       ...["login", "login-link", "completion"],
       "enrolment-code",

@@ -1,0 +1,158 @@
+import { z } from "zod";
+import { type Client, createClient } from "../../../protocol/client/client.ts";
+import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
+import { ServiceError } from "../../../protocol/errors.ts";
+import { ExitCode } from "../../command.ts";
+import type { Cli } from "../../process-context.ts";
+import { query } from "../../query.ts";
+import { localSockets, type Server, socketSend } from "../../server.ts";
+import { printable, table } from "../../text.ts";
+
+/** `protocol` is absent in programs that implement only the specification. */
+const AnyHealth = z.looseObject({
+  version: z.string(),
+  protocol: z.int().optional().catch(undefined),
+  mode: z.string().optional().catch(undefined),
+});
+const health = { ...endpoints.health, reply: { status: 200, json: AnyHealth } } as const;
+const healthOfRemote = { ...health, path: "/api/remotes/:name/proxy/api/health" } as const;
+
+/** A process, with the one that it has to work with. */
+export type Part = {
+  readonly name: string;
+  /** `undefined`: it does not answer. */
+  readonly version: string | undefined;
+  /** `undefined`: of a program that implements only the specification. */
+  readonly protocol?: number | undefined;
+  readonly peer?: { readonly name: string; readonly version: string; readonly protocol?: number | undefined };
+  /** Whether the two need the same revision of the protocol, and otherwise versions that are one minor apart at most. */
+  readonly isBound?: boolean;
+};
+
+export type Verdict = {
+  readonly name: string;
+  readonly version: string | undefined;
+  readonly status: "current" | "behind" | "incompatible" | "unreachable" | "foreign";
+  readonly explanation: string;
+};
+
+export const addUpgrade = query({
+  usage: "upgrade",
+  summary: "check that the versions of servers, HQ and remotes work together",
+  description:
+    "With --check: show the versions of this command, the server, its session host and the remotes of an HQ, whether they work together, and which to update in which order. The exit code is 1 if any do not. Nothing but these servers is asked, and nothing is changed.",
+  examples: [
+    ["ttyhq upgrade --check", "this machine"],
+    ["ttyhq upgrade --check --url https://hq.example.com", "an HQ with its remotes"],
+  ],
+  flags: { check: ["--check", "only check; ttyhq does not update itself"] },
+  json: 'print {"parts", "order"}',
+  who: "server",
+  ask: async (server, { check }, _, cli) => {
+    if (check) return examined(await partsOf(server, cli));
+    const message =
+      "give --check: ttyhq does not update itself, its package or image does (docs/upgrading.md)";
+    throw new ServiceError("invalid_request", message);
+  },
+  text: ({ parts, order }, _, cli) => {
+    const rows = parts.map((part) => [printable(part.name), part.version ?? "?", part.explanation]);
+    const steps = order.map((name, index) => `  ${index + 1}. ${printable(name)}\n`).join("");
+    const headings = ["PROCESS", "VERSION", "RESULT"];
+    return `${table(headings, rows, cli.stdout.columns)}${steps === "" ? "" : `\nUpdate in this order:\n${steps}`}`;
+  },
+  exitCode: ({ parts }) => (parts.every(({ status }) => isGood(status)) ? ExitCode.Ok : ExitCode.Failed),
+});
+
+function isGood(status: Verdict["status"]): boolean {
+  return status === "current" || status === "behind" || status === "foreign";
+}
+
+async function partsOf({ client, controlDir }: Server, cli: Cli): Promise<readonly Part[]> {
+  const own = await client.call(health);
+  const title = own.mode === "hq" ? "HQ" : "server";
+  const peer = { name: title, version: own.version, protocol: own.protocol };
+  const hosts =
+    controlDir === undefined ? [] : await hostOf(createClient(socketSend([localSockets(controlDir).host])));
+  const remotes = own.mode === "hq" ? await remotesOf(client) : [];
+  return [
+    ...remotes.map((remote) => ({ ...remote, peer })),
+    { ...own, name: title },
+    ...hosts.map((host) => ({ ...host, peer, isBound: true })),
+    { name: "this command", version: cli.version, protocol: own.protocol, peer },
+  ];
+}
+
+/** An HQ without sessions of its own has none. */
+async function hostOf(client: Client): Promise<readonly Part[]> {
+  const found = await client.call(health).catch(() => undefined);
+  return found === undefined
+    ? []
+    : [{ name: "session host", version: found.version, protocol: found.protocol }];
+}
+
+async function remotesOf(client: Client): Promise<readonly Part[]> {
+  const remotes = await client.call(endpoints.listRemotes);
+  return await Promise.all(
+    remotes.map(async ({ name }): Promise<Part> => {
+      const found = await client.call(healthOfRemote, { params: { name } }).catch(() => undefined);
+      return { name: `remote ${name}`, version: found?.version, protocol: found?.protocol };
+    }),
+  );
+}
+
+/** What docs/upgrading.md states: HQ, remotes and command at most one minor version apart, a session host of the same protocol. */
+export function examined(parts: readonly Part[]): {
+  readonly parts: readonly Verdict[];
+  /** Names of what is behind the newest version, the oldest first; otherwise in the order of the parts. */
+  readonly order: readonly string[];
+} {
+  const ours = parts.flatMap(({ version, protocol }) => (protocol === undefined ? [] : (version ?? [])));
+  const newest = ours.toSorted(byVersion).at(-1) ?? "";
+  const verdicts = parts.map((part) => verdictOf(part, newest));
+  const behind = verdicts
+    .filter(({ status, version = newest }) => status !== "foreign" && byVersion(version, newest) < 0)
+    .toSorted((one, other) => byVersion(one.version ?? "", other.version ?? ""));
+  return { parts: verdicts, order: behind.map(({ name }) => name) };
+}
+
+function verdictOf({ name, version, protocol, peer, isBound = false }: Part, newest: string): Verdict {
+  const verdict = (status: Verdict["status"], explanation: string): Verdict => ({
+    name,
+    version,
+    status,
+    explanation,
+  });
+  if (version === undefined) return verdict("unreachable", "does not answer");
+  if (protocol === undefined)
+    return verdict("foreign", "another program, which implements the specification");
+  if (peer !== undefined && isBound && protocol !== peer.protocol) {
+    return verdict(
+      "incompatible",
+      `revision ${protocol} of the protocol, the ${peer.name} has ${peer.protocol}`,
+    );
+  }
+  if (peer !== undefined && !isBound && minorsApart(version, peer.version) > 1) {
+    return verdict(
+      "incompatible",
+      `more than one minor version from the ${peer.name}; update minor by minor`,
+    );
+  }
+  if (byVersion(version, newest) === 0) return verdict("current", "works");
+  const hint = isBound ? "restart it when its sessions have ended" : `update it to ${newest}`;
+  return verdict("behind", `works; ${hint}`);
+}
+
+function numbersOf(version: string): readonly [number, number, number] {
+  const [, major = "0", minor = "0", patch = "0"] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];
+  return [Number(major), Number(minor), Number(patch)];
+}
+
+function byVersion(one: string, other: string): number {
+  const [a, b] = [numbersOf(one), numbersOf(other)];
+  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
+}
+
+function minorsApart(one: string, other: string): number {
+  const [a, b] = [numbersOf(one), numbersOf(other)];
+  return a[0] === b[0] ? Math.abs(a[1] - b[1]) : Number.POSITIVE_INFINITY;
+}
