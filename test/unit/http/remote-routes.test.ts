@@ -3,6 +3,7 @@ import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
 import type { Context } from "../../../src/http/route.ts";
 import { remoteRoutes } from "../../../src/http/routes/remote-routes.ts";
+import type { ClientResponse } from "../../../src/protocol/client/send.ts";
 import { MemoryFleet } from "../hq/memory-fleet.ts";
 
 const ADMIN: Principal = { user: "me", method: "token", rights: ALL };
@@ -31,4 +32,32 @@ test("users hear which machines there are, and of no session of others, not even
     { name: "b", sessionIds: [] },
   ]);
   expect(JSON.stringify(told)).not.toMatch(/same|other/);
+});
+
+/** Cordons the remote "a", which answers the HQ's request with that. */
+async function cordoned(status: number, answer: object): Promise<unknown> {
+  await using hq = await MemoryFleet.of();
+  const remote = await hq.join("a");
+  const body = (async function* () {
+    yield new TextEncoder().encode(JSON.stringify(answer));
+  })();
+  const sent: ClientResponse = { status, headers: new Map(), body };
+  Object.assign(remote, { send: async () => sent });
+  const parts = { registry: hq.registry, fleet: hq.fleet, guard: async () => {} };
+  const { cordonRemote } = remoteRoutes({ ...parts, refuseLoop: async () => {} });
+  const input = { params: { name: "a" }, query: undefined, body: { cordoned: true } };
+  return await cordonRemote?.(input, asking(ADMIN)).catch((error: unknown) => error);
+}
+
+test("a machine that its HQ has cordoned is shown so at once", async () => {
+  const answer = { success: true, machine: "a", cordoned: true };
+  expect(await cordoned(200, answer)).toMatchObject({ remote: { name: "a", cordoned: true } });
+});
+
+test("a machine whose version knows no cordon is named, with what to do", async () => {
+  const answer = { code: "not_found", error: "there is nothing at POST /api/cordon" };
+  expect(await cordoned(404, answer)).toMatchObject({
+    code: "not_found",
+    message: "remote a cannot be cordoned: update it",
+  });
 });

@@ -77,3 +77,17 @@ test("a machine that leaves while it is asked is gone, though it answers", async
   await answered(true);
   expect([registry.size, stored()]).toEqual([0, []]);
 });
+
+test("a machine that another HQ cordoned while the store was out of reach is cordoned here", async () => {
+  const store = new MemoryStore();
+  const tables = new TablesFile({ file: store });
+  const table = new SealedTable(tables, SEAL, "remotes", RegistryEntry);
+  const entry = (cordoned: boolean) => ({ remote: { ...a, cordoned } });
+  await tables.commit([table.change("a", undefined, entry(false))]);
+  const parts = { tables, seal: SEAL, isAlive: async () => true, now: () => new Date(LATER) };
+  const registry = await Registry.open(parts);
+  const { after = "" } = table.change("a", undefined, entry(true));
+  store.texts = { ...NO_TEXTS, remotes: new Map([["a", after]]) };
+  await tables.load();
+  expect(registry.remotes).toMatchObject([{ name: "a", cordoned: true }]);
+});
