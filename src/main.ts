@@ -50,9 +50,8 @@ async function main(): Promise<number> {
     },
     ...{ home: context.account.home, user: user.username, hostname: context.hostname },
     program: { node: context.node, main: context.main },
-    startServer: async (config) => await tuned((await import("./app.ts")).startServer(config, context)),
-    startSessionHost: async (config) =>
-      await tuned((await import("./app.ts")).startSessionHost(config, context)),
+    startServer: async (config) => (await loadService()).startServer(config, context),
+    startSessionHost: async (config) => (await loadService()).startSessionHost(config, context),
     reportFaults: ({ warning, uncaught }) => {
       process.removeAllListeners("warning");
       process.on("warning", warning);
@@ -65,12 +64,11 @@ async function main(): Promise<number> {
   });
 }
 
-/** V8 rejects code that was compiled and cached under other flags, even Node's own: they are set when all code is loaded. */
-async function tuned<Service>(start: Promise<Service>): Promise<Service> {
-  const service = await start;
-  const { setFlagsFromString } = await import("node:v8");
+/** V8 rejects code that was compiled and cached under other flags, even Node's own: they are set when most code is loaded. */
+async function loadService(): Promise<typeof import("./app.ts")> {
+  const [app, { setFlagsFromString }] = await Promise.all([import("./app.ts"), import("node:v8")]);
   for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
-  return service;
+  return app;
 }
 
 /** Git's hooks call this, so it loads nothing else. False for any other command. */
