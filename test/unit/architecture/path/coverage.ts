@@ -1,10 +1,13 @@
 // What the recorders share: which files of src ran, and servers in this process.
 import { Session as Inspector, type Profiler } from "node:inspector";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { startServer } from "../../../../src/app.ts";
 import type { parseConfig } from "../../../../src/config/config.ts";
 
 const SOURCE = new URL("../../../../src/", import.meta.url).href;
+
+const QUIET_MS = 50;
 
 /** Counts which files ran since it was last asked. */
 export class Coverage {
@@ -27,6 +30,14 @@ export class Coverage {
       functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0);
     const files = taken.filter((script) => script.url.startsWith(SOURCE) && hasRun(script));
     return new Set(files.map(({ url }) => url.slice(SOURCE.length)));
+  }
+
+  /** Waits until nothing has run for a while: what one run leaves to be done must not count as the next one's. */
+  async settled(): Promise<void> {
+    do {
+      this.take();
+      await pause(QUIET_MS);
+    } while (this.take().size > 0);
   }
 }
 

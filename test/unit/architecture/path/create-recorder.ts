@@ -59,8 +59,8 @@ while (remotes.length === 0) remotes = Object(await ask(`${hq.url}/api/remotes`)
 
 let common: ReadonlySet<string> | undefined;
 for (let run = 0; run <= RUNS; run++) {
+  await coverage.settled();
   hops = [];
-  coverage.take();
   await ask(`${hq.url}/api/sessions`, { command: ["true"], name: NAME, remoteId: remotes[0]?.id });
   if (hops.length !== HOPS) throw new Error(`the request was sent on ${hops.length} times`);
   const files = hops.reduce((all, each) => all.union(each));

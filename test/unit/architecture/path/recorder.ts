@@ -79,8 +79,8 @@ async function filesOf(type: number, work: () => Promise<void>): Promise<readonl
   let common: Set<string> | undefined;
   for (let run = 0; run <= RUNS; run++) {
     const files = new Set<string>();
+    await coverage.settled();
     followed = { type, files };
-    coverage.take();
     await work();
     followed = undefined;
     // The first one warms up: it loads and connects.
