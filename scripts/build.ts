@@ -127,7 +127,10 @@ async function buildPage(outDir: string): Promise<void> {
   await compress(outDir);
 }
 
-/** Puts `.br` and `.gz` beside each file that becomes smaller: the server sends them as they are. */
+/** Less is not worth the server's memory: fonts are compressed already. */
+const MAX_COMPRESSED_RATIO = 0.95;
+
+/** Puts `.br` and `.gz` beside each file that becomes notably smaller: the server sends them as they are. */
 async function compress(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -137,7 +140,8 @@ async function compress(folder: string): Promise<void> {
       [".br", await brotli(bytes)],
       [".gz", await gzip(bytes, { level: 9 })],
     ] as const) {
-      if (compressed.length < bytes.length) await writeFile(`${path}${ending}`, compressed);
+      if (compressed.length < bytes.length * MAX_COMPRESSED_RATIO)
+        await writeFile(`${path}${ending}`, compressed);
     }
   }
 }

@@ -5,10 +5,11 @@ import type { Client } from "./client-address.ts";
 
 /**
  * xterm sets styles from scripts; everything else comes from our own files. Trusted types: no text becomes HTML or
- * script, whatever a terminal shows.
+ * script, whatever a terminal shows. The decoder of Sixel images is WebAssembly, which reaches nothing but its own memory.
  */
 const PAGE_POLICY = [
   "default-src 'self'",
+  "script-src 'self' 'wasm-unsafe-eval'",
   "style-src 'self' 'unsafe-inline'",
   "object-src 'none'",
   "base-uri 'none'",

@@ -18,8 +18,8 @@ export type GuardedParser = {
 /** A control sequence: its final byte and its private prefix, if any. */
 export type ControlId = { readonly prefix?: string; readonly final: string };
 
-/** The parameters of a control sequence, which may be changed; a missing one is 0. */
-export type ControlSequence = { readonly params: Int32Array };
+/** The parameters of a control sequence, which may be changed. A missing first one is 0; others are there up to `length`. */
+export type ControlSequence = { readonly params: Int32Array; readonly length: number };
 
 /** Sequences that repeat an operation, limited to the number of lines or columns. */
 const REPEATED_LINES = ["L", "M", "S", "T"];

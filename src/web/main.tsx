@@ -13,6 +13,7 @@ import "./styles/machines.css";
 import "./styles/branch.css";
 import "./styles/previews.css";
 import "./styles/recording.css";
+import "./styles/settings.css";
 import { App } from "./app/app.tsx";
 import { Page } from "./app/page.ts";
 import { exposeDiagnosis } from "./diagnosis.ts";

@@ -4,6 +4,7 @@ import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
+import { Settings } from "../settings/settings.tsx";
 import { ShareDialog } from "./share-dialog.tsx";
 
 type SessionMenuProps = SessionProps & { readonly record: SessionRecord | undefined };
@@ -20,11 +21,16 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
     open.emulator.focus();
   };
   const sharing = useToggle();
+  const settings = useToggle();
   useDismissal(root, menu.isOn, close);
+  // A dialog gives the focus back, as it closes, to what had it: the event that says so comes later than the next key.
   const share = (): void => {
-    // A dialog gives the focus back, as it closes, to what had it: the event that says so comes later than the next key.
     close();
     sharing.on();
+  };
+  const adjust = (): void => {
+    close();
+    settings.on();
   };
   return (
     <div class="menu-root" ref={root}>
@@ -39,10 +45,12 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
       </button>
       {menu.isOn && (
         <div class="menu">
-          <FontSize page={page} />
-          <ScreenReader page={page} />
           {record !== undefined && mayShare && <ShareItem onClick={share} />}
           {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
+          <button type="button" class="menu-item" onClick={adjust}>
+            <Icon name="settings" />
+            Settings…
+          </button>
           <p class="menu-hint">
             <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
             searches, <kbd>K</kbd> finds a session, <kbd>↓</kbd> <kbd>↑</kbd> open the next and the previous
@@ -50,6 +58,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
           </p>
         </div>
       )}
+      {settings.isOn && <Settings page={page} onClose={settings.off} />}
       {record !== undefined && sharing.isOn && (
         <ShareDialog page={page} workspace={workspace} record={record} onClose={sharing.off} />
       )}
@@ -63,45 +72,6 @@ function ShareItem({ onClick }: { readonly onClick: () => void }): VNode {
       <Icon name="share" />
       Share…
     </button>
-  );
-}
-
-function FontSize({ page }: Pick<SessionProps, "page">): VNode {
-  const size = page.preferences.current.value.fontSizePx;
-  return (
-    <div class="menu-line">
-      <span>Letters</span>
-      <span class="stepper">
-        <button
-          type="button"
-          class="button small"
-          aria-label="Smaller text"
-          data-sign="A−"
-          onClick={() => page.preferences.setFontSize(size - 1)}
-        />
-        <output>{size}</output>
-        <button
-          type="button"
-          class="button small"
-          aria-label="Larger text"
-          data-sign="A+"
-          onClick={() => page.preferences.setFontSize(size + 1)}
-        />
-      </span>
-    </div>
-  );
-}
-
-function ScreenReader({ page }: Pick<SessionProps, "page">): VNode {
-  return (
-    <label class="menu-line">
-      <span>Screen reader</span>
-      <input
-        type="checkbox"
-        checked={page.preferences.current.value.screenReader}
-        onChange={(event) => page.preferences.setScreenReader(event.currentTarget.checked)}
-      />
-    </label>
   );
 }
 

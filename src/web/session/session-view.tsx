@@ -6,6 +6,7 @@ import { useToggle } from "../components/toggle.ts";
 import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
 import type { Sizing } from "../terminal/sizing.ts";
+import { ClipboardQuestion } from "./clipboard-question.tsx";
 import { EndedBar } from "./ended-bar.tsx";
 import { KeyBar } from "./key-bar.tsx";
 import { SearchBar } from "./search-bar.tsx";
@@ -31,6 +32,7 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
           {phase.kind === "running" && workspace.connection.value.kind === "open" && (
             <SizeChip sizing={open.sizing} />
           )}
+          <ClipboardQuestion requests={open.clipboard} />
         </div>
         {open.isInputPending.value && (
           <output class="pending-input">No answer yet: what you typed may not have arrived.</output>
@@ -58,7 +60,7 @@ function TerminalPane({ open }: { readonly open: OpenSession }): VNode {
     return () => mounted[Symbol.dispose]();
   }, [open]);
   return (
-    <div class={`terminal-frame ${phase}`}>
+    <div class={`terminal-frame ${phase}`} style={{ background: open.palette.value.background }}>
       <div class="terminal-pane" ref={pane} />
       {bells > 0 && <div key={bells} class="bell-flash" />}
       {phase === "opening" && <output class="splash" aria-label="Opening the session" />}

@@ -2,7 +2,7 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { z } from "zod";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import type { ListOrder, Preferences } from "../preferences.ts";
+import type { Choices, ListOrder } from "../preferences.ts";
 import { commandWords } from "../session/words.ts";
 
 export const StateFilter = z.enum(["all", "running", "ended"]);
@@ -10,7 +10,7 @@ export type StateFilter = z.infer<typeof StateFilter>;
 
 export type ListFilterOptions = {
   readonly all: ReadonlySignal<readonly SessionRecord[] | undefined>;
-  readonly preferences: Pick<Preferences, "current">;
+  readonly preferences: { readonly current: ReadonlySignal<Pick<Choices, "order">> };
 };
 
 export class ListFilter {

@@ -50,7 +50,9 @@ export function ListTools({ page, workspace }: WorkspaceProps): VNode | undefine
       <select
         aria-label="Order"
         value={order === "machine" && !isHq ? "newest" : order}
-        onChange={({ currentTarget }) => page.preferences.setOrder(ListOrder.parse(currentTarget.value))}
+        onChange={({ currentTarget }) =>
+          page.preferences.change({ order: ListOrder.parse(currentTarget.value) })
+        }
       >
         <Options words={isHq ? { machine: "By machine", ...ORDERS } : ORDERS} />
       </select>

@@ -78,7 +78,7 @@ function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNo
     failure.value = undefined;
     try {
       const fields = new FormData(event.currentTarget);
-      const size = estimateSize(pane.current ?? document.body, page.preferences.current.peek().fontSizePx);
+      const size = estimateSize(pane.current ?? document.body, page.preferences.current.peek());
       await workspace.start({ ...requestOf(fields), ...size });
     } catch (error) {
       failure.value = failureWords(error);
@@ -171,7 +171,7 @@ function MachineField({ machines, preferences }: MachineFieldProps): VNode {
         value={chosen?.id ?? ""}
         onChange={({ currentTarget }) => {
           const machine = machines.find(({ id }) => id === currentTarget.value);
-          if (machine !== undefined) preferences.setMachine(machine.name);
+          if (machine !== undefined) preferences.change({ machine: machine.name });
         }}
       >
         <option value="" disabled hidden>

@@ -109,7 +109,7 @@ function GroupAction({
       href={routeHash({ view: "new" })}
       aria-label={label}
       title={label}
-      onClick={() => page.preferences.setMachine(name)}
+      onClick={() => page.preferences.change({ machine: name })}
     >
       <Icon name="plus" />
     </a>

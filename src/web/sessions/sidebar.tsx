@@ -7,6 +7,7 @@ import { routeHash } from "../app/route.ts";
 import type { UserAccess, WorkspaceProps } from "../app/view-props.ts";
 import { Icon, Logo } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
+import { Settings } from "../settings/settings.tsx";
 import { ListTools } from "./list-tools.tsx";
 import { RemoveEnded } from "./remove-ended.tsx";
 import { Rows } from "./rows.tsx";
@@ -56,6 +57,7 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         <span class="sidebar-user" title={`Logged in as ${access.user}`}>
           {profile?.name ?? access.user}
         </span>
+        <SettingsButton page={page} />
         {access.kind === "login" && <LoginButton page={page} workspace={workspace} />}
         {access.kind === "login" && <PasskeyButton workspace={workspace} />}
         {access.kind === "login" && (
@@ -72,6 +74,24 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         )}
       </footer>
     </Landmark>
+  );
+}
+
+function SettingsButton({ page }: Pick<WorkspaceProps, "page">): VNode {
+  const dialog = useToggle();
+  return (
+    <>
+      <button
+        type="button"
+        class="button ghost small"
+        aria-label="Settings"
+        title="Settings"
+        onClick={dialog.on}
+      >
+        <Icon name="settings" />
+      </button>
+      {dialog.isOn && <Settings page={page} onClose={dialog.off} />}
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 // A session that is open on the page: what the page shows about it as signals, and what a person does to it.
-import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { Client } from "../../protocol/client/client.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -9,8 +9,11 @@ import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import type { Preferences } from "../preferences.ts";
 import type { Ending } from "../session/words.ts";
-import { Emulator } from "./emulator/emulator.ts";
+import { BellSound } from "./bell.ts";
+import { ClipboardRequests, writeClipboard } from "./clipboard-requests.ts";
+import { type Appearance, Emulator } from "./emulator/emulator.ts";
 import { ModifierKeys } from "./emulator/modifier-keys.ts";
+import { type Palette, paletteOf } from "./emulator/palette.ts";
 import type { SwipeDirection } from "./emulator/touch.ts";
 import type { Backlog } from "./output-queue.ts";
 import { Reachability } from "./reachability.ts";
@@ -45,7 +48,9 @@ export class OpenSession implements Disposable {
   readonly emulator: Emulator;
   readonly sizing: Sizing;
   readonly modifiers = new ModifierKeys();
+  readonly clipboard: ClipboardRequests;
   readonly reachability: Reachability;
+  readonly palette: ReadonlySignal<Palette>;
   readonly #options: OpenSessionOptions;
   readonly #stream: SessionStream;
   readonly #input: SessionInput;
@@ -54,11 +59,15 @@ export class OpenSession implements Disposable {
   readonly #title = signal<string | undefined>(undefined);
   readonly #link = signal<string | undefined>(undefined);
   readonly #bells = signal(0);
+  readonly #sound = this.#scope.use(new BellSound());
   #isBeginning = false;
 
   constructor(options: OpenSessionOptions) {
     this.id = options.id;
     this.#options = options;
+    const { preferences, schemes } = options;
+    this.palette = computed(() => paletteOf(preferences.current.value.theme, schemes.scheme.value));
+    this.clipboard = new ClipboardRequests({ sessionId: this.id, preferences, write: writeClipboard });
     this.emulator = this.#scope.use(this.#newEmulator());
     this.sizing = new Sizing({
       drawing: this.emulator,
@@ -130,17 +139,16 @@ export class OpenSession implements Disposable {
   }
 
   #newEmulator(): Emulator {
-    const { preferences, schemes } = this.#options;
-    const appearance = { ...preferences.current.peek(), scheme: schemes.scheme.peek() };
-    return new Emulator(appearance, {
+    return new Emulator(this.#appearance, {
       onInput: (bytes) => this.#typed(bytes),
       onTitle: (title) => {
         this.#title.value = title;
       },
-      onBell: () => {
-        // The past has rung its bells already.
-        if (this.#stream.isParsingLive) this.#bells.value += 1;
+      onBell: () => this.#rang(),
+      onCopy: (text) => {
+        if (this.#stream.isParsingLive && this.#isRunning) this.clipboard.request(text);
       },
+      onLoadFailed: (error) => this.#options.onFailed("Fonts or images did not load", error),
       onLink: (uri) => {
         this.#link.value = uri;
       },
@@ -274,7 +282,9 @@ export class OpenSession implements Disposable {
   #pinched(scale: number, isOver: boolean): void {
     const { preferences } = this.#options;
     if (this.sizing.foreign.peek() !== undefined) this.sizing.zoom(scale, isOver);
-    else if (isOver) preferences.setFontSize(Math.round(preferences.current.peek().fontSizePx * scale));
+    else if (isOver) {
+      preferences.change({ fontSizePx: Math.round(preferences.current.peek().fontSizePx * scale) });
+    }
   }
 
   async #resize(size: TerminalSize): Promise<void> {
@@ -311,11 +321,22 @@ export class OpenSession implements Disposable {
     }
   }
 
+  #rang(): void {
+    const { bell } = this.#options.preferences.current.peek();
+    // The past has rung its bells already.
+    if (bell === "off" || !this.#stream.isParsingLive) return;
+    this.#bells.value += 1;
+    if (bell === "sound") this.#sound.ring();
+  }
+
+  get #appearance(): Appearance {
+    return { ...this.#options.preferences.current.value, palette: this.palette.value };
+  }
+
   #restyle(): void {
-    const { fontSizePx, screenReader } = this.#options.preferences.current.value;
-    this.emulator.setScheme(this.#options.schemes.scheme.value);
-    this.emulator.setScreenReader(screenReader);
-    this.sizing.setFontSize(fontSizePx);
+    const appearance = this.#appearance;
+    this.emulator.restyle(appearance);
+    this.sizing.setFontSize(appearance.fontSizePx);
   }
 }
 

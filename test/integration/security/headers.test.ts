@@ -90,6 +90,7 @@ test("the page runs its own files alone, in no frame, and nothing that is text b
   const { host } = new URL(server.url);
   expect(Object.fromEntries(policy)).toEqual({
     "default-src": "default-src 'self'",
+    "script-src": "script-src 'self' 'wasm-unsafe-eval'",
     "style-src": "style-src 'self' 'unsafe-inline'",
     "img-src": "img-src 'self' data:",
     "connect-src": `connect-src 'self' ws://${host} wss://${host}`,

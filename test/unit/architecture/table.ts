@@ -77,9 +77,11 @@ export const BROWSER_LAYERS: readonly string[] = ["ground", "protocol", "web"];
 /** The only files and folders that may import a package, be it for a type. A package that is not listed may not be used. */
 export const PACKAGE_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   "@preact/signals": ["src/web/"],
+  "@azurity/pure-nerd-font": ["src/web/"],
   "@simplewebauthn/browser": ["src/web/"],
   "@simplewebauthn/server": ["src/auth/passkey/web-authn.ts"],
   "@xterm/addon-fit": ["src/web/"],
+  "@xterm/addon-image": ["src/web/"],
   "@xterm/addon-search": ["src/web/"],
   "@xterm/addon-unicode-graphemes": ["src/web/", "src/sessions/screen/terminal/terminal.ts"],
   "@xterm/addon-web-links": ["src/web/"],

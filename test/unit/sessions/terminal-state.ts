@@ -20,6 +20,7 @@ export function stateOf(terminal: ScreenTerminal): object {
       : savedState(terminal, core.buffers.alt),
     modes,
     mouse: [core.mouse.activeProtocol, core.mouse.activeEncoding],
+    keyboard: terminal.keyboard.sequences,
     isInserting: core.service.modes.insertMode,
     isCursorHidden: core.service.isCursorHidden,
     isNewLineMode: core.options.convertEol,

@@ -83,6 +83,7 @@ const SIMPLE = [
   "\x1b[3g",
   "\x1b\\",
   "\x1b[6n",
+  ...["\x1b[>1u", "\x1b[>0u", "\x1b[<u", "\x1b[<3u", "\x1b[=1u", "\x1b[=1;3u", "\x1b[>4;2m", "\x1b[>4m"],
   "\x1b[c",
 ];
 const CHARSETS = ["\x1b(0", "\x1b(B", "\x1b)0", "\x1b)B", "\x1b*0", "\x1b+A", "\x1b(A", "\x1b(K", "\x1b-H"];

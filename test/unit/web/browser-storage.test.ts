@@ -30,7 +30,7 @@ describe.each([
   test("so do preferences", () => {
     const window = makeWindow();
     const preferences = new Preferences(new BrowserStorage(() => window.localStorage));
-    preferences.setFontSize(20);
+    preferences.change({ fontSizePx: 20 });
     expect(preferences.current.value.fontSizePx).toBe(20);
   });
 

@@ -20,6 +20,8 @@ export type ScreenParts = {
   readonly core: ScreenCore;
   readonly charsets: ScreenCharsets;
   readonly links: ScreenLinks;
+  /** Sequences that set the key encodings in force. */
+  readonly keyboard: string;
   readonly cols: number;
   readonly rows: number;
   /** Whether lines behind an alternate screen are drawn; else they are empty. */
@@ -91,7 +93,8 @@ function visitAlternate(pen: ScreenPen, plan: CursorPlan, parts: ScreenParts): v
   pen.control(LEAVE_ALTERNATE);
 }
 
-function drawState(pen: ScreenPen, plan: CursorPlan, { core, charsets, cols }: ScreenParts): void {
+function drawState(pen: ScreenPen, plan: CursorPlan, parts: ScreenParts): void {
+  const { core, charsets, cols, keyboard } = parts;
   const isMovable = !plan.isCarried && (!plan.isPending || plan.isJoining);
   const isRestored = isMovable && needsRestoring(core);
   if (isRestored) {
@@ -102,7 +105,7 @@ function drawState(pen: ScreenPen, plan: CursorPlan, { core, charsets, cols }: S
   }
   placeCursor(pen, core, plan, cols);
   if (!isRestored) pen.control(charsets.sequences(core));
-  pen.control(modeSequences(core));
+  pen.control(modeSequences(core) + keyboard);
   pen.style(penStyle(core));
   joinCursor(pen, core, plan);
 }

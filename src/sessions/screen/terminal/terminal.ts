@@ -2,6 +2,7 @@
 import graphemes from "@xterm/addon-unicode-graphemes";
 import headless from "@xterm/headless";
 import { concatBytes } from "../../../lib/data/collect.ts";
+import { KeyboardModes } from "../../../protocol/keyboard-modes.ts";
 import { SCREEN_SCROLLBACK_LINES } from "../../../protocol/limits.ts";
 import { type GuardedParser, guardParser } from "../../../protocol/parser-guard.ts";
 import type { TerminalSize } from "../../../protocol/schemas/session.ts";
@@ -24,6 +25,7 @@ export class ScreenTerminal implements Disposable {
   readonly #terminal: InstanceType<typeof headless.Terminal>;
   readonly links = new ScreenLinks();
   readonly charsets: ScreenCharsets;
+  readonly keyboard = new KeyboardModes();
   readonly #tail = new ScreenTail();
   readonly #characters = new WholeCharacters();
 
@@ -39,6 +41,12 @@ export class ScreenTerminal implements Disposable {
     this.core = screenCore(this.#terminal);
     this.charsets = new ScreenCharsets(this.core);
     guardParser(guarded(this.core), () => this.size);
+    this.keyboard.follow((id, seen) => {
+      this.core.input.registerCsiHandler(id, ({ params: [first = 0, second = 0], length }) => {
+        seen(first, length > 1 ? second : 0);
+        return true;
+      });
+    });
     this.core.input.registerEscHandler({ final: "c" }, () => {
       this.#resetKeptModes();
       return false;
@@ -93,7 +101,9 @@ export class ScreenTerminal implements Disposable {
 
   #drawing({ hasHidden }: { readonly hasHidden: boolean }): Uint8Array<ArrayBuffer> {
     const { core, links, charsets, size } = this;
-    const screen = new TextEncoder().encode(drawScreen({ core, links, charsets, hasHidden, ...size }));
+    const keyboard = this.keyboard.sequences;
+    const parts = { core, links, charsets, keyboard, hasHidden, ...size };
+    const screen = new TextEncoder().encode(drawScreen(parts));
     return concatBytes([screen, this.#tail.bytes(core.parser.currentState), this.#characters.held]);
   }
 
@@ -105,6 +115,7 @@ export class ScreenTerminal implements Disposable {
   #resetKeptModes(): void {
     const { service, options } = this.core;
     service.isCursorHidden = false;
+    this.keyboard.reset();
     [options.convertEol, options.cursorBlink] = [false, false];
   }
 

@@ -1,8 +1,8 @@
 import { DEFAULT_COLS, DEFAULT_ROWS, MAX_TERMINAL_SIZE } from "../../../protocol/limits.ts";
 import type { TerminalSize } from "../../../protocol/schemas/session.ts";
+import type { Choices } from "../../preferences.ts";
+import { fontFamily } from "./fonts.ts";
 
-export const TERMINAL_FONT =
-  'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 export const LINE_HEIGHT = 1.15;
 /** What of the place for a session is not terminal: padding and scrollbar; the head; the bar of keys, in two rows or in one. */
 const FRAME_PX = { width: 28, height: 64, keys: 94, keysInLandscape: 47 };
@@ -11,10 +11,13 @@ const FRAME_PX = { width: 28, height: 64, keys: 94, keysInLandscape: 47 };
  * About the size that a terminal in the place of `pane` will have, so that a program starts with it and does not draw
  * twice; the terminal itself measures exactly.
  */
-export function estimateSize(pane: Element, fontSizePx: number): TerminalSize {
+export function estimateSize(
+  pane: Element,
+  { font, fontSizePx }: Pick<Choices, "font" | "fontSizePx">,
+): TerminalSize {
   const context = document.createElement("canvas").getContext("2d");
   if (context === null) return { cols: DEFAULT_COLS, rows: DEFAULT_ROWS };
-  context.font = `${fontSizePx}px ${TERMINAL_FONT}`;
+  context.font = `${fontSizePx}px ${fontFamily(font, false)}`;
   const letter = context.measureText("W");
   // Cells are whole pixels of the screen.
   const scale = window.devicePixelRatio;

@@ -4,8 +4,8 @@ import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { WebLinksAddon } from "@xterm/addon-web-links";
-import { WebglAddon } from "@xterm/addon-webgl";
 import { Terminal } from "@xterm/xterm";
+import { KeyboardModes } from "../../../protocol/keyboard-modes.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, MAX_TERMINAL_SIZE } from "../../../protocol/limits.ts";
 import {
   type ControlId,
@@ -15,26 +15,34 @@ import {
 } from "../../../protocol/parser-guard.ts";
 import type { TerminalSize } from "../../../protocol/schemas/session.ts";
 import { WholeCharacters } from "../../../protocol/whole-characters.ts";
-import type { ColorScheme } from "../../color-scheme.ts";
+import type { Choices } from "../../preferences.ts";
 import { safeInput } from "./bracketed-paste.ts";
-import { LINE_HEIGHT, TERMINAL_FONT } from "./cell-size.ts";
-import { MIN_CONTRAST, terminalTheme } from "./palette.ts";
+import { LINE_HEIGHT } from "./cell-size.ts";
+import { clipboardText } from "./clipboard-write.ts";
+import { fontFamily, loadIcons } from "./fonts.ts";
+import { TerminalImages } from "./images.ts";
+import { encodeKey } from "./key-encoding.ts";
+import { MIN_CONTRAST, type Palette, terminalTheme } from "./palette.ts";
 import { QueryGate } from "./query-gate.ts";
 import { TerminalKeys } from "./terminal-keys.ts";
 import { TextSearch } from "./text-search.ts";
 import { TouchInput, type TouchOptions } from "./touch.ts";
+import { openWebgl } from "./webgl.ts";
 
-type EmulatorAppearance = {
-  readonly fontSizePx: number;
-  readonly scheme: ColorScheme;
-  readonly screenReader: boolean;
-};
+export type Appearance = Pick<
+  Choices,
+  "font" | "hasIconFont" | "fontSizePx" | "copyOnSelect" | "hasImages" | "screenReader"
+> & { readonly palette: Palette };
 
 type EmulatorHandlers = {
   /** What is to be sent to the program: keys, pastes, mouse reports and answers to its questions. */
   readonly onInput: (bytes: Uint8Array) => void;
   readonly onTitle: (title: string) => void;
   readonly onBell: () => void;
+  /** A program puts text on the clipboard (OSC 52). */
+  readonly onCopy: (text: string) => void;
+  /** The icon font, or the code that draws images, did not load. */
+  readonly onLoadFailed: (error: unknown) => void;
   /** A link is under the pointer, or none is any more. */
   readonly onLink: (uri: string | undefined) => void;
   /** Asked while a question of the program is being parsed. */
@@ -43,6 +51,7 @@ type EmulatorHandlers = {
 
 /** Lines kept above the screen; the oldest go. About 16 bytes a cell: 100 columns make 16 MB. */
 const SCROLLBACK_LINES = 10_000;
+const OSC_CLIPBOARD = 52;
 /** CAN ends a sequence that was cut short, RIS resets everything else. */
 const RESET = Uint8Array.of(0x18, 0x1b, 0x63);
 
@@ -55,24 +64,46 @@ export class Emulator implements Disposable {
   readonly search: TextSearch;
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
-  readonly #gate: QueryGate;
+  #gate: QueryGate;
   readonly #characters = new WholeCharacters();
   readonly #touch: TouchInput;
   readonly #hasSelection = signal(false);
-  #webgl: WebglAddon | undefined;
+  readonly #onLoadFailed: (error: unknown) => void;
+  readonly #keyboard = new KeyboardModes();
+  readonly #images: TerminalImages;
+  #appearance: Appearance;
+  #webgl: Disposable | undefined;
 
-  constructor(appearance: EmulatorAppearance, handlers: EmulatorHandlers) {
+  constructor(appearance: Appearance, handlers: EmulatorHandlers) {
+    this.#appearance = appearance;
+    this.#onLoadFailed = handlers.onLoadFailed;
     const terminal = new Terminal(terminalOptions(appearance, handlers.onLink));
     this.#terminal = terminal;
     guardParser(emulatorCore(terminal), () => this.size);
     this.#gate = new QueryGate(terminal.parser, handlers.mayAnswer);
+    this.#images = new TerminalImages({
+      terminal,
+      onFailed: handlers.onLoadFailed,
+      onLoaded: () => {
+        this.#gate[Symbol.dispose]();
+        this.#gate = new QueryGate(terminal.parser, handlers.mayAnswer);
+      },
+    });
+    this.#followKeyboard(handlers.mayAnswer);
+    terminal.parser.registerOscHandler(OSC_CLIPBOARD, (data) => {
+      const text = clipboardText(data);
+      if (text !== undefined) handlers.onCopy(text);
+      return true;
+    });
     const search = new SearchAddon();
-    this.search = new TextSearch(search, appearance.scheme);
+    this.search = new TextSearch(search, appearance.palette.kind);
     terminal.loadAddon(this.#fit);
     terminal.loadAddon(search);
     terminal.loadAddon(new UnicodeGraphemesAddon());
     terminal.loadAddon(webLinks(handlers.onLink));
-    terminal.attachCustomKeyEventHandler((event) => new TerminalKeys(terminal).handle(event));
+    terminal.attachCustomKeyEventHandler(
+      (event) => new TerminalKeys(terminal).handle(event) && !this.#encode(event),
+    );
     terminal.onData((data) => {
       if (this.#gate.passes(data)) handlers.onInput(encoder.encode(safeInput(data)));
     });
@@ -90,7 +121,12 @@ export class Emulator implements Disposable {
   open(element: HTMLElement): void {
     this.#terminal.open(element);
     this.#touch.open(element);
-    this.#openWebgl();
+    this.#webgl = openWebgl(this.#terminal);
+    element.addEventListener("mousedown", () => {
+      // Wherever the button is released, the selection has ended.
+      const selected = (): void => this.#selected();
+      element.ownerDocument.addEventListener("mouseup", selected, { once: true });
+    });
   }
 
   /** Bytes are parsed in order, `parsed` is called right after. At most what output-queue.ts hands over. */
@@ -126,13 +162,18 @@ export class Emulator implements Disposable {
     if (this.#terminal.options.fontSize !== px) this.#terminal.options.fontSize = px;
   }
 
-  setScheme(scheme: ColorScheme): void {
-    this.#terminal.options.theme = terminalTheme(scheme);
-    this.search.setScheme(scheme);
-  }
-
-  setScreenReader(isOn: boolean): void {
-    this.#terminal.options.screenReaderMode = isOn;
+  /** All but the font size, which depends on the size of the session as well. */
+  restyle(appearance: Appearance): void {
+    const { options } = this.#terminal;
+    this.#appearance = appearance;
+    options.theme = terminalTheme(appearance.palette);
+    options.screenReaderMode = appearance.screenReader;
+    this.search.setScheme(appearance.palette.kind);
+    void this.#images.switch(appearance.hasImages);
+    options.fontFamily = fontFamily(appearance.font, appearance.hasIconFont);
+    if (!appearance.hasIconFont) return;
+    // A drawing on a canvas does not notice that its font has come.
+    loadIcons(document.fonts).then(() => this.#terminal.clearTextureAtlas(), this.#onLoadFailed);
   }
 
   /** Keys are swallowed from now on. */
@@ -183,6 +224,40 @@ export class Emulator implements Disposable {
     return this.#terminal.getSelection();
   }
 
+  #followKeyboard(mayAnswer: () => boolean): void {
+    const { parser } = this.#terminal;
+    this.#keyboard.follow((id, seen) => {
+      parser.registerCsiHandler(id, ([first, second]) => {
+        seen(Number(first ?? 0), Number(second ?? 0));
+        return true;
+      });
+    });
+    parser.registerCsiHandler({ prefix: "?", final: "u" }, () => {
+      if (mayAnswer()) this.#terminal.input(`\x1b[?${this.#keyboard.flags}u`, false);
+      return true;
+    });
+    parser.registerEscHandler({ final: "c" }, () => {
+      this.#keyboard.reset();
+      return false;
+    });
+  }
+
+  /** Whether the key is sent in an encoding that xterm.js does not know. */
+  #encode(event: KeyboardEvent): boolean {
+    const { isDisambiguating, otherKeys } = this.#keyboard;
+    const reportsFocus = this.#terminal.modes.sendFocusMode;
+    const sequence = encodeKey(event, { isDisambiguating, otherKeys, reportsFocus });
+    if (sequence === undefined) return false;
+    event.preventDefault();
+    if (event.type === "keydown") this.#terminal.input(sequence);
+    return true;
+  }
+
+  #selected(): void {
+    // Works without HTTPS, unlike navigator.clipboard.
+    if (this.#appearance.copyOnSelect && this.#terminal.hasSelection()) document.execCommand("copy");
+  }
+
   clearSelection(): void {
     this.#terminal.clearSelection();
   }
@@ -212,9 +287,10 @@ export class Emulator implements Disposable {
     this.search[Symbol.dispose]();
     this.#touch[Symbol.dispose]();
     this.#gate[Symbol.dispose]();
+    this.#images[Symbol.dispose]();
     this.#stopBlinking();
     // Before the terminal: it holds one of the few GPU contexts that a page may have.
-    this.#webgl?.dispose();
+    this.#webgl?.[Symbol.dispose]();
     this.#terminal.dispose();
   }
 
@@ -225,48 +301,19 @@ export class Emulator implements Disposable {
     this.#terminal.options.cursorBlink = true;
     this.#terminal.options.cursorBlink = false;
   }
-
-  /** The DOM renderer stays in use without a GPU, and takes over when the GPU context is lost. */
-  #openWebgl(): void {
-    if (!hasGpu()) return;
-    try {
-      const webgl = new WebglAddon();
-      webgl.onContextLoss(() => {
-        webgl.dispose();
-        this.#webgl = undefined;
-      });
-      this.#terminal.loadAddon(webgl);
-      this.#webgl = webgl;
-    } catch {
-      this.#webgl = undefined;
-    }
-  }
 }
 
-/** Renderers of WebGL that are no GPU: the processor draws elements faster (scenario `typing` of the benchmark). */
-const SOFTWARE_RENDERER = /swiftshader|llvmpipe|softpipe|software|basic render/i;
-
-function hasGpu(): boolean {
-  const canvas = document.createElement("canvas");
-  const context = canvas.getContext("webgl2", { failIfMajorPerformanceCaveat: true });
-  if (context === null) return false;
-  const info = context.getExtension("WEBGL_debug_renderer_info");
-  const renderer: unknown = info && context.getParameter(info.UNMASKED_RENDERER_WEBGL);
-  context.getExtension("WEBGL_lose_context")?.loseContext();
-  return !SOFTWARE_RENDERER.test(String(renderer));
-}
-
-function terminalOptions(appearance: EmulatorAppearance, onLink: EmulatorHandlers["onLink"]) {
+function terminalOptions(appearance: Appearance, onLink: EmulatorHandlers["onLink"]) {
   return {
     // Needed by the unicode and search addons, which register with interfaces that may still change.
     allowProposedApi: true,
     cols: DEFAULT_COLS,
     rows: DEFAULT_ROWS,
     scrollback: SCROLLBACK_LINES,
-    fontFamily: TERMINAL_FONT,
+    fontFamily: fontFamily(appearance.font, appearance.hasIconFont),
     fontSize: appearance.fontSizePx,
     lineHeight: LINE_HEIGHT,
-    theme: terminalTheme(appearance.scheme),
+    theme: terminalTheme(appearance.palette),
     minimumContrastRatio: MIN_CONTRAST,
     cursorBlink: true,
     cursorInactiveStyle: "outline",

@@ -27,6 +27,7 @@ export class QueryGate implements Disposable {
       parser.registerCsiHandler({ prefix: "?", final: "n" }, swallow),
       parser.registerCsiHandler({ intermediates: "$", final: "p" }, swallow),
       parser.registerCsiHandler({ prefix: "?", intermediates: "$", final: "p" }, swallow),
+      parser.registerCsiHandler({ prefix: "?", final: "S" }, swallow),
       parser.registerDcsHandler({ intermediates: "$", final: "q" }, swallow),
       parser.registerCsiHandler({ prefix: "?", final: "h" }, (params) => this.#modeSet(params)),
       ...COLOR_COMMANDS.map((command) =>

@@ -1,0 +1,33 @@
+import type { VNode } from "preact";
+import { Icon } from "../components/icon.tsx";
+import type { ClipboardRequests } from "../terminal/clipboard-requests.ts";
+
+const PREVIEW_CHARACTERS = 60;
+
+/** Asks once in a session whether its programs may write to the clipboard. */
+export function ClipboardQuestion({ requests }: { readonly requests: ClipboardRequests }): VNode | undefined {
+  const text = requests.waiting.value;
+  if (text === undefined) return undefined;
+  const [line = ""] = text.trim().split("\n", 1);
+  const isCut = text.trim().length > PREVIEW_CHARACTERS || line !== text.trim();
+  return (
+    <section class="clipboard-question" role="status" aria-label="Clipboard">
+      <p>
+        <Icon name="copy" />A program in this session wants to copy {text.length}{" "}
+        {text.length === 1 ? "character" : "characters"} to your clipboard:
+      </p>
+      <code>
+        {line.slice(0, PREVIEW_CHARACTERS)}
+        {isCut && "…"}
+      </code>
+      <p class="clipboard-answers">
+        <button type="button" class="button small" onClick={() => requests.answer(false)}>
+          Never here
+        </button>
+        <button type="button" class="button small primary" onClick={() => requests.answer(true)}>
+          Allow in this session
+        </button>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,218 @@
+import type { ComponentChildren, VNode } from "preact";
+import type { Page } from "../app/page.ts";
+import { Choice } from "../components/choice.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import {
+  type Bell,
+  type Choices,
+  type ClipboardPolicy,
+  FontName,
+  MAX_FONT_SIZE_PX,
+  MIN_FONT_SIZE_PX,
+  ThemeChoice,
+} from "../preferences.ts";
+import { fontFamily } from "../terminal/emulator/fonts.ts";
+import { ansiColors, PALETTE_NAMES, PALETTES, paletteOf } from "../terminal/emulator/palette.ts";
+
+type PageProps = { readonly page: Page };
+
+export function SettingsDialog({ page, onClose }: PageProps & { readonly onClose: () => void }): VNode {
+  return (
+    <Dialog title="Settings" about="Kept in this browser. They apply at once." onClose={onClose}>
+      <div class="settings">
+        <h3>Appearance</h3>
+        <Theme page={page} />
+        <Font page={page} />
+        <FontSize page={page} />
+        <Switch page={page} name="hasIconFont" note="Powerline and file icons of prompts; loads 1 MB">
+          Icons of Nerd Fonts
+        </Switch>
+        <Preview page={page} />
+        <h3>Behaviour</h3>
+        <BellChoice page={page} />
+        <Switch page={page} name="copyOnSelect">
+          Copy selected text
+        </Switch>
+        <Clipboard page={page} />
+        <Switch page={page} name="hasImages" note="Sixel and iTerm2 images that programs draw">
+          Images
+        </Switch>
+        <Switch page={page} name="screenReader">
+          Screen reader
+        </Switch>
+      </div>
+    </Dialog>
+  );
+}
+
+function Theme({ page }: PageProps): VNode {
+  const { theme } = page.preferences.current.value;
+  return (
+    <label class="field">
+      <span>Theme</span>
+      <select
+        value={theme}
+        onChange={({ currentTarget }) =>
+          page.preferences.change({ theme: ThemeChoice.parse(currentTarget.value) })
+        }
+      >
+        <option value="system">Follow the system</option>
+        {PALETTE_NAMES.map((name) => (
+          <option key={name} value={name}>
+            {PALETTES[name].words}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Proposed beside the name of any other installed font. */
+const FONTS = [
+  ...["Cascadia Code", "Consolas", "DejaVu Sans Mono", "Fira Code", "Hack", "IBM Plex Mono"],
+  ...["Iosevka", "JetBrains Mono", "Menlo", "Source Code Pro", "Ubuntu Mono"],
+];
+
+function Font({ page }: PageProps): VNode {
+  return (
+    <label class="field">
+      <span>Font</span>
+      <input
+        value={page.preferences.current.value.font}
+        list="terminal-fonts"
+        placeholder="default, or any installed font"
+        pattern="[\p{L}\p{N} ._+\-]*"
+        maxLength={60}
+        autocomplete="off"
+        spellcheck={false}
+        onChange={({ currentTarget }) => {
+          const font = FontName.safeParse(currentTarget.value.trim());
+          if (font.success) page.preferences.change({ font: font.data });
+        }}
+      />
+      <datalist id="terminal-fonts">
+        {FONTS.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </label>
+  );
+}
+
+function FontSize({ page }: PageProps): VNode {
+  const size = page.preferences.current.value.fontSizePx;
+  const change = (by: number) => () => page.preferences.change({ fontSizePx: size + by });
+  return (
+    <div class="menu-line">
+      <span>Font size</span>
+      <span class="stepper">
+        <button
+          type="button"
+          class="button small"
+          aria-label="Smaller text"
+          data-sign="A−"
+          disabled={size <= MIN_FONT_SIZE_PX}
+          onClick={change(-1)}
+        />
+        <output>{size}</output>
+        <button
+          type="button"
+          class="button small"
+          aria-label="Larger text"
+          data-sign="A+"
+          disabled={size >= MAX_FONT_SIZE_PX}
+          onClick={change(1)}
+        />
+      </span>
+    </div>
+  );
+}
+
+type SwitchProps = PageProps & {
+  readonly name: "hasIconFont" | "copyOnSelect" | "hasImages" | "screenReader";
+  readonly note?: string;
+  readonly children: ComponentChildren;
+};
+
+function Switch({ page, name, note, children }: SwitchProps): VNode {
+  return (
+    <label class="menu-line">
+      <span>
+        {children}
+        {note !== undefined && <small class="muted">{note}</small>}
+      </span>
+      <input
+        type="checkbox"
+        checked={page.preferences.current.value[name]}
+        onChange={({ currentTarget }) => {
+          const part: Partial<Choices> = { [name]: currentTarget.checked };
+          page.preferences.change(part);
+        }}
+      />
+    </label>
+  );
+}
+
+const BELLS = [
+  { value: "off", words: "Off" },
+  { value: "flash", words: "Flash" },
+  { value: "sound", words: "Flash and sound" },
+] as const satisfies readonly { readonly value: (typeof Bell.options)[number]; readonly words: string }[];
+
+function BellChoice({ page }: PageProps): VNode {
+  return (
+    <div class="field">
+      <span aria-hidden="true">Bell</span>
+      <Choice
+        label="Bell"
+        options={BELLS}
+        value={page.preferences.current.value.bell}
+        onChoose={(bell) => page.preferences.change({ bell })}
+      />
+    </div>
+  );
+}
+
+const POLICIES = [
+  { value: "ask", words: "Ask" },
+  { value: "allow", words: "Allow" },
+  { value: "deny", words: "Never" },
+] as const satisfies readonly {
+  readonly value: (typeof ClipboardPolicy.options)[number];
+  readonly words: string;
+}[];
+
+/** Another choice forgets the answers that were given in sessions. */
+function Clipboard({ page }: PageProps): VNode {
+  return (
+    <div class="field">
+      <span aria-hidden="true">Programs may write to the clipboard</span>
+      <Choice
+        label="Programs may write to the clipboard"
+        options={POLICIES}
+        value={page.preferences.current.value.clipboard}
+        onChoose={(clipboard) => page.preferences.change({ clipboard, clipboardAnswers: [] })}
+      />
+    </div>
+  );
+}
+
+/** What the theme and the font look like; colours in the order of the palette. */
+function Preview({ page }: PageProps): VNode {
+  const { theme, font, fontSizePx, hasIconFont } = page.preferences.current.value;
+  const palette = paletteOf(theme, page.schemes.scheme.value);
+  const style = {
+    ...{ background: palette.background, color: palette.foreground },
+    font: `${fontSizePx}px ${fontFamily(font, hasIconFont)}`,
+  };
+  return (
+    <div class="theme-preview" style={style} aria-hidden="true">
+      {hasIconFont && "\u{e0b0} \u{f07b} \u{f121} "}
+      {ansiColors(palette).map((color, index) => (
+        <span key={index} style={{ color }}>
+          {"ttyhq "}
+        </span>
+      ))}
+    </div>
+  );
+}

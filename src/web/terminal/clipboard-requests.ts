@@ -1,0 +1,63 @@
+// Texts that the programs of a session put on the clipboard (OSC 52), once the person has allowed it.
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { Preferences } from "../preferences.ts";
+
+type ClipboardRequestsOptions = {
+  readonly sessionId: string;
+  readonly preferences: Pick<Preferences, "mayWriteClipboard" | "answerClipboard">;
+  /** Rejects where the browser does not let the page write. */
+  readonly write: (text: string) => Promise<void>;
+};
+
+export class ClipboardRequests {
+  readonly #options: ClipboardRequestsOptions;
+  readonly #waiting = signal<string | undefined>(undefined);
+
+  constructor(options: ClipboardRequestsOptions) {
+    this.#options = options;
+  }
+
+  /** The latest text that waits for an answer. */
+  get waiting(): ReadonlySignal<string | undefined> {
+    return this.#waiting;
+  }
+
+  request(text: string): void {
+    const { sessionId, preferences } = this.#options;
+    const isAllowed = preferences.mayWriteClipboard(sessionId);
+    if (isAllowed === undefined) this.#waiting.value = text;
+    else if (isAllowed) void this.#write(text);
+  }
+
+  /** Kept for the session: nobody is asked again. */
+  answer(isAllowed: boolean): void {
+    const text = this.#waiting.peek();
+    const { sessionId, preferences } = this.#options;
+    this.#waiting.value = undefined;
+    preferences.answerClipboard(sessionId, isAllowed);
+    if (isAllowed && text !== undefined) void this.#write(text);
+  }
+
+  /** Some browsers write only right after a click: then the question comes again, and its button is a click. */
+  async #write(text: string): Promise<void> {
+    try {
+      await this.#options.write(text);
+    } catch {
+      this.#waiting.value = text;
+    }
+  }
+}
+
+/** By a copy event where there is no `navigator.clipboard`: it works without HTTPS, but only right after a click. */
+export async function writeClipboard(text: string): Promise<void> {
+  if ("clipboard" in navigator) return await navigator.clipboard.writeText(text);
+  const put = (event: ClipboardEvent): void => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    event.clipboardData?.setData("text/plain", text);
+  };
+  window.addEventListener("copy", put, { capture: true, once: true });
+  const isWritten = document.execCommand("copy");
+  window.removeEventListener("copy", put, { capture: true });
+  if (!isWritten) throw new Error("the browser does not let the page write to the clipboard");
+}
