@@ -196,6 +196,30 @@ test("ctrl-c stops a recording and gives the terminal back", async () => {
   await terminal.shows("begun code 0");
 });
 
+test("a recording on a terminal is paused by the space bar, and the arrow keys seek", async () => {
+  await using installation = await Installation.make();
+  await using terminal = await Tmux.open({ cols: 80, rows: 24 }, installation.env);
+  const cast = join(installation.directory, "steps.cast");
+  const header = '{"version":2,"width":80,"height":24}';
+  const events = [0, 604, 608, 612].map((time) => `'[${time}, "o", "at-${time} "]'`).join(" ");
+  await terminal.enter(`printf '%s\\n' '${header}' ${events} > ${cast}; clear`);
+  await terminal.enter(`$TTYHQ play ${cast}; echo "code $?"`);
+  await terminal.shows(/^at-0 *$/m);
+  const press = async (key: string, times: number): Promise<void> =>
+    await terminal.press(...Array.from({ length: times }, () => key));
+  await terminal.press("Space");
+  // To the start, however long it has played.
+  await press("Left", 100);
+  await press("Right", 121);
+  await terminal.shows(/^at-0 at-604 *$/m);
+  await press("Left", 1);
+  await terminal.shows(/^at-0 *$/m);
+  await press("Right", 2);
+  await terminal.shows(/^at-0 at-604 at-608 *$/m);
+  await press("Right", 1);
+  await terminal.shows("at-0 at-604 at-608 at-612 code 0");
+});
+
 test("what flows through a terminal arrives exactly, however fast", async () => {
   await using installation = await Installation.make();
   const program = "stty raw -echo; head -c 8000000 /dev/urandom | tee random.bin";

@@ -2,25 +2,34 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readCast } from "../../protocol/asciicast.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { PlaybackClock, type PlayOutcome, playEvents, Timeline } from "../../protocol/playback.ts";
 import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
-import { playCast, readCast } from "../terminal/cast.ts";
 import { onSignals } from "../terminal/signals.ts";
 import { Terminal } from "../terminal/terminal.ts";
+import { CLEAR_SCREEN } from "../terminal/terminal-modes.ts";
 
 type PlayFlags = ServerFlags & { readonly speed: number; readonly idleLimit: number | undefined };
 
-const CTRL_C = 0x03;
+const SEEK_S = 5;
+/** Of a timer; a paused playback waits longer. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
+const CTRL_C = "\x03";
+// biome-ignore lint/suspicious/noControlCharactersInRegex: cursor keys are control sequences
+const KEY = /^(?: |\x1b[[O]([CD]))/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: cursor keys are control sequences
+const BEGUN_KEY = /^\x1b[[O]?$/;
 
 export const addPlay = command({
   usage: "play <recording>",
   args: { recording: "file, -, or a session's id, beginning of an id, or name" },
   summary: "play a recording on this terminal",
   description:
-    "Play a recording on this terminal at its own pace; ctrl-c stops. Takes a file in asciicast v2, - for standard input, or a session: of a running one the recording up to now.",
+    "Play a recording on this terminal at its own pace. The space bar pauses, the left and right arrow keys seek 5 seconds, ctrl-c stops. Takes a file in asciicast v2, - for standard input, or a session: of a running one the recording up to now.",
   examples: [
     ["ttyhq play --idle-limit 1 build", "the session named build, without its long pauses"],
     ["ttyhq play --speed 4 demo.cast", "a file, four times as fast"],
@@ -44,32 +53,58 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
   }
 }
 
-async function show(
-  source: string,
-  flags: PlayFlags,
-  { cli, stop }: { readonly cli: Cli; readonly stop: AbortController },
-): Promise<void> {
-  const cast = await readCast(await open(source, flags, { cli, signal: stop.signal }));
+async function show(source: string, flags: PlayFlags, playing: Playing): Promise<void> {
+  const { cli, stop } = playing;
   const terminal = new Terminal(cli);
+  const clock = new PlaybackClock({ now: () => performance.now(), speed: flags.speed });
   using scope = new DisposableStack();
   if (source !== "-" && terminal.isInteractive) {
     scope.use(terminal.raw());
-    // Swallows the terminal's replies to queries in the recording.
-    const typed = (bytes: Uint8Array): void => void (bytes.includes(CTRL_C) && stop.abort());
-    scope.use(terminal.onInput(typed, () => stop.abort()));
+    scope.use(terminal.onInput(keysOf(clock, stop), () => stop.abort()));
   }
   scope.defer(() => terminal.restoreModes());
-  await playCast(cast, {
-    speed: flags.speed,
-    idleLimit: flags.idleLimit,
+  while ((await playOnce(source, flags, { ...playing, terminal, clock })) === "rewound") {
+    terminal.restoreModes();
+    terminal.write(CLEAR_SCREEN);
+  }
+}
+
+type Playing = { readonly cli: Cli; readonly stop: AbortController };
+
+async function playOnce(
+  source: string,
+  flags: PlayFlags,
+  { cli, stop, terminal, clock }: Playing & { readonly terminal: Terminal; readonly clock: PlaybackClock },
+): Promise<PlayOutcome> {
+  const { signal } = stop;
+  const { header, events } = await readCast(await open(source, flags, { cli, signal }));
+  const timeline = new Timeline(flags.idleLimit ?? header.idle_time_limit);
+  return await playEvents(timeline.of(events), {
+    ...{ clock, signal },
     write: async (text) => {
       terminal.show(Buffer.from(text));
       if (terminal.isFull) await terminal.flushed();
     },
-    now: () => performance.now(),
-    wait: async (ms, signal) => await sleep(ms, undefined, { signal }),
-    signal: stop.signal,
+    wait: async (ms, changed) => {
+      await sleep(Math.min(ms, MAX_WAIT_MS), undefined, { signal: changed }).catch(() => undefined);
+    },
   });
+}
+
+/** Takes what is typed. The terminal's replies to queries in the recording are swallowed. */
+function keysOf(clock: PlaybackClock, stop: AbortController): (bytes: Uint8Array) => void {
+  let keys = "";
+  return (bytes) => {
+    keys += Buffer.from(bytes).toString();
+    if (keys.includes(CTRL_C)) stop.abort();
+    for (let match = KEY.exec(keys); match !== null; match = KEY.exec(keys)) {
+      const [key, arrow] = match;
+      keys = keys.slice(key.length);
+      if (key === " ") clock.set({ isPaused: !clock.isPaused });
+      else clock.set({ position: clock.position + (arrow === "C" ? SEEK_S : -SEEK_S) });
+    }
+    if (!BEGUN_KEY.test(keys)) keys = "";
+  };
 }
 
 async function open(

@@ -6,19 +6,22 @@ export type Route =
   | { readonly view: "list" }
   | { readonly view: "new" }
   | { readonly view: "previews" }
-  | { readonly view: "session"; readonly id: string };
+  /** `at`: plays the recording from there, in seconds since its start. */
+  | { readonly view: "session"; readonly id: string; readonly at?: number | undefined };
 
-/** `#/`, `#/new`, `#/previews`, `#/s/ID`; anything else is the list. */
+/** `#/`, `#/new`, `#/previews`, `#/s/ID`, `#/s/ID?t=SECONDS`; anything else is the list. */
 export function parseRoute(hash: string): Route {
   const path = hash.replace(/^#/, "");
   if (path === "/new") return { view: "new" };
   if (path === "/previews") return { view: "previews" };
-  const id = SessionId.safeParse(/^\/s\/([^/]+)$/.exec(path)?.[1]);
-  return id.success ? { view: "session", id: id.data } : { view: "list" };
+  const [, name, seconds] = /^\/s\/([^/?]+)(?:\?t=(\d{1,9}(?:\.\d{1,6})?))?$/.exec(path) ?? [];
+  const id = SessionId.safeParse(name);
+  if (!id.success) return { view: "list" };
+  return { view: "session", id: id.data, at: seconds === undefined ? undefined : Number(seconds) };
 }
 
 export function routeHash(route: Route): string {
-  if (route.view === "session") return `#/s/${route.id}`;
+  if (route.view === "session") return `#/s/${route.id}${route.at === undefined ? "" : `?t=${route.at}`}`;
   return route.view === "list" ? "#/" : `#/${route.view}`;
 }
 

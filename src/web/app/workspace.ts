@@ -167,6 +167,17 @@ export class Workspace implements Disposable {
     await this.#tell("The recording was not saved", () => saveRecording(this.client, record));
   }
 
+  async saveText(record: SessionRecord, read: () => Promise<string>): Promise<void> {
+    await this.#tell("The text was not saved", async () =>
+      saveFile(new Blob([await read()], { type: "text/plain" }), `${fileName(record)}.txt`),
+    );
+  }
+
+  /** Plays the recording from its start. */
+  play({ id }: SessionRecord): void {
+    this.#options.address.go({ view: "session", id, at: 0 });
+  }
+
   /** Opens the next or the previous session of the list, from the last to the first and back. */
   goToNeighbour(direction: 1 | -1): void {
     const ids = (this.filter.shown.peek() ?? []).map(({ id }) => id);

@@ -22,6 +22,8 @@ const PATHS = {
   folder: "M4 18V6h5l2 2h9v10H4Z",
   machine: "M4 5h16v6H4zM4 13h16v6H4zM7.5 8h.01M7.5 16h.01",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  play: "M8 5v14l11-7L8 5Z",
+  pause: "M8 5v14m8-14v14",
   settings:
     "M4 7h9m5 0h2M4 17h2m5 0h9M15.5 9.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Zm-7 10a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Z",
   check: "m5 12.5 4.5 4.5L19 7.5",

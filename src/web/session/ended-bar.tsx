@@ -40,6 +40,12 @@ export function EndedBar({
         )}
         <p class="muted">{why}</p>
       </div>
+      {record !== undefined && (
+        <button type="button" class="button" onClick={() => workspace.play(record)}>
+          <Icon name="play" />
+          Play
+        </button>
+      )}
       {record !== undefined && workspace.permissions.has("sessions:create") && (
         <button type="button" class="button" disabled={isBusy.value} onClick={() => void again()}>
           <Icon name="again" />

@@ -93,6 +93,17 @@ function Actions({ workspace, record, onDone }: ActionsProps): VNode {
   };
   return (
     <>
+      <button
+        type="button"
+        class="menu-item"
+        onClick={() => {
+          onDone();
+          workspace.play(record);
+        }}
+      >
+        <Icon name="play" />
+        Play the recording
+      </button>
       <button type="button" class="menu-item" onClick={act(() => workspace.download(record))}>
         <Icon name="download" />
         Download the recording

@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
+import { useLoaded } from "../components/loaded.ts";
 import { useToggle } from "../components/toggle.ts";
 import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
@@ -16,6 +17,8 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
   const searching = useToggle();
   const phase = open.phase.value;
   const link = open.link.value;
+  const route = page.address.route.value;
+  const playFrom = route.view === "session" && route.id === open.id ? route.at : undefined;
   useSearchKey(searching.on);
   useBell(workspace, open);
   const closeSearch = (): void => {
@@ -26,7 +29,7 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
     <section class="session" aria-label="Terminal">
       <SessionHead page={page} workspace={workspace} open={open} onSearch={searching.on} />
       <div class="session-body">
-        <TerminalPane open={open} />
+        <TerminalPane open={open} isCovered={playFrom !== undefined} />
         <div class="overlay top">
           {searching.isOn && <SearchBar search={open.emulator.search} onClose={closeSearch} />}
           {phase.kind === "running" && workspace.connection.value.kind === "open" && (
@@ -39,17 +42,35 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
         )}
         {link !== undefined && <div class="link-target">{link}</div>}
         {phase.kind === "missing" && <Missing workspace={workspace} />}
+        {playFrom !== undefined && (
+          <Playback key={playFrom} page={page} workspace={workspace} open={open} startAt={playFrom} />
+        )}
       </div>
-      {phase.kind === "ended" && (
+      {phase.kind === "ended" && playFrom === undefined && (
         <EndedBar page={page} workspace={workspace} open={open} ending={phase.ending} />
       )}
-      {phase.kind === "running" && <KeyBar open={open} />}
+      {phase.kind === "running" && playFrom === undefined && <KeyBar open={open} />}
     </section>
   );
 }
 
+/** Loads the player when it is first needed. */
+function Playback(props: SessionProps & { readonly startAt: number }): VNode | undefined {
+  const code = useLoaded(
+    () => import("../playback/playback-view.tsx"),
+    (error) => props.page.notices.failed("The player did not load; reload the page", error),
+  );
+  return code && <code.PlaybackView {...props} />;
+}
+
+type TerminalPaneProps = {
+  readonly open: OpenSession;
+  /** The recording is played over it: it takes no keys. */
+  readonly isCovered: boolean;
+};
+
 /** The element that the terminal is drawn into; it flashes when the bell rings. */
-function TerminalPane({ open }: { readonly open: OpenSession }): VNode {
+function TerminalPane({ open, isCovered }: TerminalPaneProps): VNode {
   const pane = useRef<HTMLDivElement>(null);
   const bells = open.bells.value;
   const phase = open.phase.value.kind;
@@ -59,8 +80,16 @@ function TerminalPane({ open }: { readonly open: OpenSession }): VNode {
     open.emulator.focus();
     return () => mounted[Symbol.dispose]();
   }, [open]);
+  // Before the next key.
+  useLayoutEffect(() => {
+    if (!isCovered) open.emulator.focus();
+  }, [open, isCovered]);
   return (
-    <div class={`terminal-frame ${phase}`} style={{ background: open.palette.value.background }}>
+    <div
+      class={`terminal-frame ${phase}`}
+      inert={isCovered}
+      style={{ background: open.palette.value.background }}
+    >
       <div class="terminal-pane" ref={pane} />
       {bells > 0 && <div key={bells} class="bell-flash" />}
       {phase === "opening" && <output class="splash" aria-label="Opening the session" />}

@@ -92,6 +92,10 @@ test.each(["dark", "light"] as const)(
     await page.enter("exit 3");
     await page.phase("ended");
     found.push(...(await findings(page, "ended")));
+    await page.button("Play").click();
+    await page.page.getByRole("slider", { name: "Position" }).waitFor();
+    found.push(...(await findings(page, "playback")));
+    await page.page.getByRole("link", { name: "Close" }).click();
     await page.page.setViewportSize({ width: 390, height: 844 });
     found.push(...(await findings(page, "phone")));
     await page.page.goto(`${server.url}/#/`);

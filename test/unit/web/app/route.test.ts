@@ -2,13 +2,25 @@ import { expect, test } from "vitest";
 import { parseRoute, routeHash, secretsIn } from "../../../../src/web/app/route.ts";
 
 test("every view has an address that leads back to it", () => {
-  for (const route of [{ view: "list" }, { view: "new" }, { view: "session", id: "A_b-9" }] as const) {
+  const session = { view: "session", id: "A_b-9" } as const;
+  for (const route of [{ view: "list" }, { view: "new" }, session, { ...session, at: 12.5 }] as const) {
     expect(parseRoute(routeHash(route))).toEqual(route);
   }
 });
 
 test("an address that means nothing is the list", () => {
-  for (const hash of ["", "#", "#/", "#/s/", "#/s/..", "#/s/a/b", `#/s/${"x".repeat(65)}`, "#/nowhere"]) {
+  for (const hash of [
+    "",
+    "#",
+    "#/",
+    "#/s/",
+    "#/s/..",
+    "#/s/a/b",
+    `#/s/${"x".repeat(65)}`,
+    "#/s/a?t=-1",
+    "#/s/a?t=x",
+    "#/nowhere",
+  ]) {
     expect(parseRoute(hash)).toEqual({ view: "list" });
   }
 });

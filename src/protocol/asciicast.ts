@@ -1,5 +1,6 @@
+// Reading recordings in asciicast v2, for the page and the command line.
 import { z } from "zod";
-import { ServiceError } from "../../protocol/errors.ts";
+import { ServiceError } from "./errors.ts";
 
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
 
@@ -53,40 +54,5 @@ function parse(line: string): unknown {
     return JSON.parse(line);
   } catch {
     return undefined;
-  }
-}
-
-export type PlayOptions = {
-  readonly speed: number;
-  /** Maximum pause in seconds; `undefined`: unlimited. */
-  readonly idleLimit: number | undefined;
-  readonly write: (text: string) => void | Promise<void>;
-  readonly now: () => number;
-  /** Rejects with the signal's reason. */
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Stops the playback, which then resolves. */
-  readonly signal: AbortSignal;
-};
-
-/** Writes a recording's output at its original times. Delays do not add up. */
-export async function playCast({ header, events }: CastFile, options: PlayOptions): Promise<void> {
-  const { speed, write, now, wait, signal } = options;
-  const idleLimit = options.idleLimit ?? header.idle_time_limit ?? Number.POSITIVE_INFINITY;
-  const start = now();
-  let last = 0;
-  let due = 0;
-  for await (const { time, code, data } of events) {
-    if (signal.aborted) return;
-    due += Math.min(Math.max(0, time - last), idleLimit) / speed;
-    last = Math.max(last, time);
-    if (code !== "o") continue;
-    const ms = start + due * 1000 - now();
-    if (ms > 0) {
-      await wait(ms, signal).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
-      if (signal.aborted) return;
-    }
-    await write(data);
   }
 }

@@ -1,0 +1,142 @@
+// Playing a recording: its pace, pauses and seeks, for the page and the command line. Times are seconds of the playback,
+// in which pauses of the recording may be shorter.
+import type { CastFileEvent } from "./asciicast.ts";
+
+/** Output that is due is written in pieces of at most about this many characters. */
+const MAX_WRITE_CHARACTERS = 256 * 1024;
+
+/** `due`: when it is played. */
+export type TimedEvent = CastFileEvent & { readonly due: number };
+
+/** When each event is played if pauses are cut to `idleLimit` seconds. */
+export class Timeline {
+  readonly #idleLimit: number;
+  #last = 0;
+  #due = 0;
+
+  constructor(idleLimit: number = Number.POSITIVE_INFINITY) {
+    this.#idleLimit = idleLimit;
+  }
+
+  /** To be called for each event, in order. */
+  next(event: CastFileEvent): TimedEvent {
+    this.#due += Math.min(Math.max(0, event.time - this.#last), this.#idleLimit);
+    this.#last = Math.max(this.#last, event.time);
+    return { ...event, due: this.#due };
+  }
+
+  async *of(events: AsyncIterable<CastFileEvent>): AsyncGenerator<TimedEvent> {
+    for await (const event of events) yield this.next(event);
+  }
+}
+
+export type PlaybackClockOptions = {
+  readonly now: () => number;
+  readonly speed?: number;
+  readonly isPaused?: boolean;
+  readonly position?: number;
+};
+
+/** The position of a playback, which goes on with time unless it is paused. */
+export class PlaybackClock {
+  readonly #now: () => number;
+  #speed: number;
+  #isPaused: boolean;
+  /** The position at `since`, milliseconds of `now`. */
+  #mark: { readonly position: number; readonly since: number };
+  #change = new AbortController();
+
+  constructor({ now, speed = 1, isPaused = false, position = 0 }: PlaybackClockOptions) {
+    this.#now = now;
+    this.#speed = speed;
+    this.#isPaused = isPaused;
+    this.#mark = { position, since: now() };
+  }
+
+  get position(): number {
+    const { position, since } = this.#mark;
+    return this.#isPaused ? position : position + ((this.#now() - since) / 1000) * this.#speed;
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  get speed(): number {
+    return this.#speed;
+  }
+
+  /** Aborted at the next change. */
+  get changed(): AbortSignal {
+    return this.#change.signal;
+  }
+
+  /** Milliseconds until then; infinite while it is paused. */
+  msUntil(due: number): number {
+    return this.#isPaused ? Number.POSITIVE_INFINITY : ((due - this.position) / this.#speed) * 1000;
+  }
+
+  set({ position = this.position, isPaused = this.#isPaused, speed = this.#speed }: PlaybackChange): void {
+    this.#mark = { position: Math.max(0, position), since: this.#now() };
+    this.#isPaused = isPaused;
+    this.#speed = speed;
+    const before = this.#change;
+    this.#change = new AbortController();
+    before.abort();
+  }
+}
+
+export type PlaybackChange = {
+  readonly position?: number;
+  readonly isPaused?: boolean;
+  /** 2 is twice as fast. */
+  readonly speed?: number;
+};
+
+export type PlayOptions = {
+  readonly clock: PlaybackClock;
+  readonly write: (text: string) => void | Promise<void>;
+  /** Every event but output, in its place; output before it is written. */
+  readonly onEvent?: (event: TimedEvent) => void;
+  /** Resolves after `ms`, which may be infinite, or when the signal is aborted. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly signal: AbortSignal;
+};
+
+/** `rewound`: the clock was set back behind what is written, so it is to be played again from the start. */
+export type PlayOutcome = "ended" | "rewound" | "stopped";
+
+/** Writes the output of events when the clock reaches them; of events that are all there, all that is due at once. */
+export async function playEvents(
+  events: AsyncIterable<TimedEvent> | Iterable<TimedEvent>,
+  { clock, write, onEvent, wait, signal }: PlayOptions,
+): Promise<PlayOutcome> {
+  // The next event of a stream may take any time.
+  const isStreamed = Symbol.asyncIterator in events;
+  let text = "";
+  let written = 0;
+  const flush = async (): Promise<void> => {
+    if (text !== "" && !signal.aborted) await write(text);
+    text = "";
+  };
+  for await (const event of events) {
+    while (event.due > clock.position) {
+      await flush();
+      const { changed } = clock;
+      if (clock.position < written) return "rewound";
+      await wait(clock.msUntil(event.due), AbortSignal.any([signal, changed]));
+      if (signal.aborted) return "stopped";
+      if (clock.position < written) return "rewound";
+    }
+    if (signal.aborted) return "stopped";
+    written = event.due;
+    if (event.code === "o") text += event.data;
+    else if (onEvent !== undefined) {
+      await flush();
+      onEvent(event);
+    }
+    if (isStreamed || text.length > MAX_WRITE_CHARACTERS) await flush();
+  }
+  await flush();
+  return "ended";
+}

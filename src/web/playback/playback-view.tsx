@@ -1,0 +1,197 @@
+import { computed } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { routeHash } from "../app/route.ts";
+import type { SessionProps } from "../app/view-props.ts";
+import { CopyButton } from "../components/copy-button.tsx";
+import { Icon } from "../components/icon.tsx";
+import { RecordingPlayback } from "./recording-playback.ts";
+
+const SEEK_S = 5;
+const SPEEDS = [0.5, 1, 2, 4, 8, 16];
+const IDLE_LIMITS = [undefined, 0.5, 1, 2, 5];
+const MINUTE_S = 60;
+const HOUR_S = 3_600;
+
+/** Plays the recording of the open session, over its terminal. `startAt`: seconds since the start of the recording. */
+export function PlaybackView({
+  page,
+  workspace,
+  open,
+  startAt,
+}: SessionProps & { readonly startAt: number }): VNode {
+  const pane = useRef<HTMLDivElement>(null);
+  const playback = useMemo(
+    () =>
+      new RecordingPlayback({
+        read: (signal) => workspace.client.recording(open.id, { follow: false }, signal),
+        appearance: computed(() => ({ ...page.preferences.current.value, palette: open.palette.value })),
+        startAt,
+        onFailed: (error) => page.notices.failed("The recording was not loaded", error),
+      }),
+    [open.id, startAt],
+  );
+  useEffect(() => () => playback[Symbol.dispose](), [playback]);
+  useEffect(() => {
+    if (pane.current === null) return undefined;
+    const mounted = playback.mount(pane.current);
+    return () => mounted[Symbol.dispose]();
+  }, [playback]);
+  const record = workspace.sessions.record(open.id);
+  const at = Math.floor(playback.recordingTime.value);
+  const hash = routeHash({ view: "session", id: open.id, at });
+  return (
+    <section class="playback" aria-label="Recording" onKeyDownCapture={(event) => seekByKey(event, playback)}>
+      <div class="playback-screen" style={{ background: open.palette.value.background }}>
+        <div class="terminal-pane" ref={pane} />
+        {!playback.isLoaded.value && <output class="splash" aria-label="Loading the recording" />}
+      </div>
+      <Position playback={playback} />
+      <div class="playback-bar">
+        <PlayButton playback={playback} />
+        <output class="playback-time">
+          {clockWords(playback.position.value)} / {clockWords(playback.duration.value)}
+        </output>
+        <Speed playback={playback} />
+        <Idle playback={playback} />
+        <span class="playback-space" />
+        <CopyButton text={`${location.origin}${location.pathname}${hash}`} label="Copy a link to this time" />
+        {record !== undefined && (
+          <>
+            <Export label="Text" onExport={() => workspace.saveText(record, () => playback.text())} />
+            <Export label=".cast" onExport={() => workspace.download(record)} />
+          </>
+        )}
+        <a class="button small" href={routeHash({ view: "session", id: open.id })}>
+          {open.phase.value.kind === "ended" ? "Close" : "Back to live"}
+        </a>
+      </div>
+    </section>
+  );
+}
+
+type PlaybackProps = { readonly playback: RecordingPlayback };
+
+/** Fields and buttons keep the keys that they use themselves. */
+function seekByKey(event: KeyboardEvent, playback: RecordingPlayback): void {
+  if (event.target instanceof Element && event.target.matches("input, select, button, a")) return;
+  const actions: Readonly<Record<string, () => void>> = {
+    " ": () => playback.toggle(),
+    ArrowLeft: () => playback.seek(playback.position.value - SEEK_S),
+    ArrowRight: () => playback.seek(playback.position.value + SEEK_S),
+  };
+  const action = actions[event.key];
+  if (action === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  action();
+}
+
+type ExportProps = { readonly label: string; readonly onExport: () => Promise<void> };
+
+function Export({ label, onExport }: ExportProps): VNode {
+  return (
+    <button
+      type="button"
+      class="button ghost small"
+      title={`Save the recording as ${label === "Text" ? "text" : "asciicast"}`}
+      onClick={() => void onExport()}
+    >
+      <Icon name="download" />
+      {label}
+    </button>
+  );
+}
+
+function PlayButton({ playback }: PlaybackProps): VNode {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), []);
+  const isPaused = playback.isPaused.value;
+  return (
+    <button
+      ref={button}
+      type="button"
+      class="button ghost"
+      aria-label={isPaused ? "Play" : "Pause"}
+      onClick={() => playback.toggle()}
+      onKeyDown={({ key }) => {
+        if (key === "ArrowLeft") playback.seek(playback.position.value - SEEK_S);
+        if (key === "ArrowRight") playback.seek(playback.position.value + SEEK_S);
+      }}
+    >
+      <Icon name={isPaused ? "play" : "pause"} />
+    </button>
+  );
+}
+
+/** A slider, with the markers of the recording above it. */
+function Position({ playback }: PlaybackProps): VNode {
+  const position = playback.position.value;
+  const duration = playback.duration.value;
+  return (
+    <div class="playback-position">
+      {playback.markers.value.map((marker) => (
+        <button
+          key={marker.position}
+          type="button"
+          class="playback-marker"
+          style={{ left: `${(100 * marker.position) / Math.max(duration, 1e-6)}%` }}
+          title={marker.label}
+          aria-label={`Marker ${marker.label} at ${clockWords(marker.position)}`}
+          onClick={() => playback.seek(marker.position)}
+        />
+      ))}
+      <input
+        type="range"
+        aria-label="Position"
+        aria-valuetext={`${clockWords(position)} of ${clockWords(duration)}`}
+        min={0}
+        max={duration}
+        step="any"
+        value={position}
+        onInput={({ currentTarget }) => playback.seek(currentTarget.valueAsNumber)}
+      />
+    </div>
+  );
+}
+
+function Speed({ playback }: PlaybackProps): VNode {
+  return (
+    <select
+      aria-label="Speed"
+      value={String(playback.speed.value)}
+      onChange={({ currentTarget }) => playback.setSpeed(Number(currentTarget.value))}
+    >
+      {SPEEDS.map((speed) => (
+        <option key={speed} value={String(speed)}>
+          {speed}×
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Idle({ playback }: PlaybackProps): VNode {
+  return (
+    <select
+      aria-label="Pauses"
+      value={String(playback.idleLimit.value)}
+      onChange={({ currentTarget }) =>
+        playback.setIdleLimit(IDLE_LIMITS.find((limit) => String(limit) === currentTarget.value))
+      }
+    >
+      {IDLE_LIMITS.map((limit) => (
+        <option key={limit} value={String(limit)}>
+          {limit === undefined ? "All pauses" : `Pauses up to ${limit} s`}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function clockWords(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const parts = [Math.floor((whole % HOUR_S) / MINUTE_S), whole % MINUTE_S];
+  const [minutes = "", rest = ""] = parts.map((part) => String(part).padStart(2, "0"));
+  return whole >= HOUR_S ? `${Math.floor(whole / HOUR_S)}:${minutes}:${rest}` : `${Number(minutes)}:${rest}`;
+}

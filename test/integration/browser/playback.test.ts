@@ -1,0 +1,116 @@
+// The recording of a session, played in the page.
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { ask } from "../harness/http.ts";
+import type { PageDriver } from "./page-driver.ts";
+import { useStage } from "./stage.ts";
+
+const stage = useStage();
+const Events = z.array(z.tuple([z.number(), z.string(), z.string()]));
+
+/** What the terminal of the player shows; the live one is behind it. */
+async function screen({ page }: PageDriver): Promise<string> {
+  return await page.locator(".playback .xterm-rows").innerText();
+}
+
+async function position({ page }: PageDriver): Promise<number> {
+  return Number(await page.getByRole("slider", { name: "Position" }).inputValue());
+}
+
+/** Output in three steps, which wait for a line each, with a marker after the first. */
+async function recordedSteps(page: PageDriver): Promise<string> {
+  const id = await page.start("sh -c 'echo step-one; read a; echo step-two; read a; echo step-three'");
+  await page.shows("step-one");
+  const init = { method: "POST", body: { label: "after one" } };
+  expect((await ask(stage().server.url, `/api/sessions/${id}/markers`, init)).status).toBe(200);
+  await page.enter("");
+  await page.shows("step-two");
+  await page.enter("");
+  await page.phase("ended");
+  return id;
+}
+
+async function recordingOf(id: string): Promise<z.infer<typeof Events>> {
+  const { text } = await ask(stage().server.url, `/api/sessions/${id}/recording?follow=0`);
+  return Events.parse(
+    text
+      .trim()
+      .split("\n")
+      .slice(1)
+      .map((line) => JSON.parse(line)),
+  );
+}
+
+test("an ended session is played to its end, paused, and sought in by keys, slider and markers", async () => {
+  await using page = await stage().chromium.open(stage().server.url);
+  const id = await recordedSteps(page);
+  const events = await recordingOf(id);
+  const marker = events.find(([, code]) => code === "m");
+  await page.button("Play").click();
+  await page.page.getByRole("region", { name: "Recording" }).waitFor();
+  await page.page.getByLabel("Speed").selectOption("16");
+  await expect.poll(() => screen(page)).toContain("step-three");
+  await page.button("Play").waitFor();
+  await page.page.getByRole("button", { name: /^Marker after one at / }).click();
+  await expect.poll(() => screen(page)).not.toContain("step-two");
+  expect(await screen(page)).toContain("step-one");
+  expect(await position(page)).toBeCloseTo(marker?.[0] ?? Number.NaN, 1);
+  // Five seconds are more than all of it.
+  await page.button("Play").focus();
+  await page.page.keyboard.press("ArrowRight");
+  await expect.poll(() => screen(page)).toContain("step-three");
+  await page.page.keyboard.press("ArrowLeft");
+  await expect.poll(() => position(page)).toBe(0);
+  await page.page.getByRole("slider", { name: "Position" }).press("End");
+  await expect.poll(() => screen(page)).toContain("step-three");
+});
+
+test("a link opens the recording at its time, and pauses are cut to the chosen length", async () => {
+  await using page = await stage().chromium.open(stage().server.url);
+  const id = await recordedSteps(page);
+  const times = (await recordingOf(id)).map(([time]) => time);
+  const last = times.at(-1) ?? Number.NaN;
+  const cut = times.reduce((sum, time, index) => sum + Math.min(0.5, time - (times[index - 1] ?? 0)), 0);
+  await using guest = await stage().chromium.open(`${stage().server.url}/#/s/${id}?t=${last.toFixed(3)}`);
+  await expect.poll(() => screen(guest)).toContain("step-two");
+  const duration = async () => Number(await guest.page.getByRole("slider").getAttribute("max"));
+  await expect.poll(duration).toBeCloseTo(last, 3);
+  await guest.page.getByRole("slider").press("Home");
+  await guest.page.getByLabel("Pauses").selectOption("0.5");
+  await expect.poll(duration).toBeCloseTo(cut, 3);
+  await guest.page.getByRole("link", { name: "Close" }).click();
+  await guest.page.getByRole("region", { name: "Recording" }).waitFor({ state: "detached" });
+  expect(guest.page.url()).toMatch(/#\/s\/[^?]+$/);
+});
+
+test("a recording is saved as text and as asciicast", async () => {
+  await using page = await stage().chromium.open(stage().server.url);
+  await recordedSteps(page);
+  await page.button("Play").click();
+  const save = async (name: string): Promise<string> => {
+    const [download] = await Promise.all([
+      page.page.waitForEvent("download"),
+      page.page.getByRole("button", { name, exact: true }).click(),
+    ]);
+    return await readFile(await download.path(), "utf8");
+  };
+  await expect.poll(() => save("Text")).toMatch(/^step-one\n+step-two\n+step-three\n$/);
+  expect(await save(".cast")).toMatch(/^\{"version":\s*2.*\n.*step-one/s);
+});
+
+test("a running session goes on while its recording is played, and takes no keys from the player", async () => {
+  await using page = await stage().chromium.open(stage().server.url);
+  await page.startShell();
+  await page.enter("echo before-$((1 + 1))");
+  await page.shows("\nbefore-2\n");
+  await page.button("More").click();
+  await page.button("Play the recording").click();
+  await expect.poll(() => screen(page)).toContain("before-2");
+  await page.page.keyboard.type("xyz ");
+  await page.page.getByRole("link", { name: "Back to live" }).click();
+  await page.page.getByRole("region", { name: "Recording" }).waitFor({ state: "detached" });
+  await page.page.keyboard.type("echo live-$((2 + 2))");
+  await page.page.keyboard.press("Enter");
+  await page.shows("ready> echo live-$((2 + 2))\nlive-4\n");
+});
