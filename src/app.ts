@@ -130,7 +130,8 @@ export async function startServer(config: Config, context: ServerContext): Promi
     ...serverAvatarRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };
-  const parts = { ...base, socket, gate, routes, hub, ...auditing, audit };
+  const { admitTunnel } = role;
+  const parts = { ...base, socket, gate, routes, hub, admitTunnel, ...auditing, audit };
   const listeners = stack.use(await openServerListeners({ ...parts, metrics, meter }));
   const { url, behind } = listeners;
   address.resolve(config.publicUrl ?? url);

@@ -5,20 +5,24 @@ import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
 import type { JoiningConfig } from "../config/fleet-role.ts";
 import { Fleet } from "../hq/fleet.ts";
-import { HealthCheck } from "../hq/health/health-check.ts";
+import { HealthCheck, type HealthCheckOptions } from "../hq/health/health-check.ts";
 import { askHealth, isAlive, refuseLoop } from "../hq/health/remote-health.ts";
 import { Joining } from "../hq/joining/joining.ts";
 import type { RedisTables } from "../hq/registry/redis-tables.ts";
 import { type IsAlive, Registry } from "../hq/registry/registry.ts";
 import { TablesFile, tableFile } from "../hq/registry/tables-file.ts";
 import { remoteTarget } from "../hq/remote-connection.ts";
+import { Tunnels } from "../hq/tunnels.ts";
 import type { Routes } from "../http/route.ts";
-import { joinRoutes, registrationGuard } from "../http/routes/join-routes.ts";
+import { joinRoutes, type RegistrationGuard, registrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
+import type { AdmitTunnel } from "../http/upgrade.ts";
 import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import { Seal } from "../lib/seal.ts";
 import type { Log } from "../log.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import { HEALTH_CHECK_INTERVAL_MS } from "../protocol/limits.ts";
+import { DIALLED_URL } from "../protocol/schemas/remote.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
@@ -31,6 +35,7 @@ export type Headquarters = AsyncDisposable & {
   readonly isRegistryConnected: () => boolean;
   /** `tokens` issues the credentials of remotes. */
   readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
+  readonly admitTunnel: AdmitTunnel;
   /** Logins and share links of all HQs that share the registry; `undefined`: this HQ has its own. */
   readonly records: SharedRecordStore | undefined;
   /** HQs that share a registry have the same id for their remotes. */
@@ -54,30 +59,25 @@ export async function openHeadquarters(parts: {
 }): Promise<Headquarters> {
   const { config, controlDir, local, version, instanceId, audit, log } = parts;
   const { trustedCa } = config;
-  const ask = askHealth(trustedCa);
   await using stack = new AsyncDisposableStack();
+  const tunnels = stack.use(new Tunnels());
+  const network = { ca: trustedCa, connect: tunnels.connect };
+  const ask = askHealth(network);
   const secret = config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
   const seal = new Seal(secret);
   const redis = await sharedRegistry(config, instanceId, seal, log);
   const tables = stack.use(redis?.tables ?? registryFile(controlDir.registry, log));
   const isUp: IsAlive = (remote, timeoutMs) => isAlive(ask, remote, timeoutMs);
-  const now = (): Date => new Date();
-  const registry = stack.use(await Registry.open({ tables, seal, isAlive: isUp, now }));
+  const registry = stack.use(await Registry.open({ tables, seal, isAlive: isUp, now: () => new Date() }));
   const fleet = new Fleet({
     ...{ registry, local, log },
-    targetOf: (remote) => remoteTarget(remote, trustedCa),
+    targetOf: (remote) => remoteTarget(remote, network),
     connect: (target) => new RemoteSessions({ target, version }),
   });
   stack.use(fleet);
+  stack.use(registry.watch(({ kind, remote }) => void (kind === "left" && tunnels.close(remote.id))));
   const healthCheck = stack.use(
-    new HealthCheck({
-      ...{ registry, isAlive: isUp, lease: redis?.tables.lease },
-      onAlive: ({ name }) => refreshSoon(fleet, name),
-      onDown: ({ id, name, url }) => {
-        log.warn({ remote: name, url }, "remote does not answer");
-        audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
-      },
-    }),
+    checkHealth({ registry, isAlive: isUp, lease: redis?.tables.lease, fleet, audit, log }),
   );
   const hqId = (): string => redis?.tables.instanceId ?? instanceId;
   const joining = new Joining({
@@ -87,14 +87,65 @@ export async function openHeadquarters(parts: {
   const guard = registrationGuard(joining, joiningOf(config));
   const ofRemotes = remoteRoutes({
     ...{ registry, fleet, guard },
-    refuseLoop: (request) => refuseLoop(ask, hqId(), request),
+    checkUrl: async (request) => {
+      if (request.url !== DIALLED_URL) await refuseLoop(ask, hqId(), request);
+      else if (redis !== undefined) throw unreachableTunnel();
+    },
   });
   const owned = stack.move();
   return {
     ...{ fleet, registry, healthCheck, records: redis?.records, instanceId: hqId },
-    routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens) }),
+    admitTunnel: tunnelAdmission({ registry, guard, tunnels }),
+    routes: (tokens) => ({
+      ...ofRemotes,
+      ...joinRoutes(joining, tokens, (name) => tunnels.close(registry.byName(name)?.id ?? "")),
+    }),
     isRegistryConnected: () => tables.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function checkHealth(
+  parts: Pick<HealthCheckOptions, "registry" | "isAlive" | "lease"> & {
+    readonly fleet: Fleet;
+    readonly audit: Audit;
+    readonly log: Log;
+  },
+): HealthCheck {
+  const { fleet, audit, log, ...checked } = parts;
+  return new HealthCheck({
+    ...checked,
+    onAlive: ({ name }) => refreshSoon(fleet, name),
+    onDown: ({ id, name, url }) => {
+      log.warn({ remote: name, url }, "remote does not answer");
+      audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
+    },
+  });
+}
+
+/** A tunnel leads to one HQ, and the others of a shared registry would take its remote for dead. */
+function unreachableTunnel(): ServiceError {
+  return new ServiceError(
+    "invalid_request",
+    "this HQ shares its registry with others, which the tunnel of --hq-dial does not reach: give the remote an address, or an HQ without --registry-url",
+  );
+}
+
+/** A tunnel belongs to a registered remote, and takes the credential that the registration took. */
+function tunnelAdmission(parts: {
+  readonly registry: Registry;
+  readonly guard: RegistrationGuard;
+  readonly tunnels: Tunnels;
+}): AdmitTunnel {
+  const { registry, guard, tunnels } = parts;
+  return async (id, principal) => {
+    await guard(principal, { id });
+    const remote = registry.byId(id);
+    if (remote?.url !== DIALLED_URL) {
+      throw new ServiceError("remote_not_found", `no remote that dials is registered with the id ${id}`);
+    }
+    await guard(principal, remote);
+    return (tunnel) => tunnels.accept(id, tunnel);
   };
 }
 

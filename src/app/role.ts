@@ -1,22 +1,28 @@
 // The role of a server: standalone, HQ or remote.
 import { randomBytes } from "node:crypto";
+import { connect } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Audit } from "../audit/entry.ts";
 import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { PROOF_MISSING } from "../config/fleet-role.ts";
-import { joinedSend } from "../hq/joining/joined-send.ts";
+import { joinedSender } from "../hq/joining/joined-send.ts";
+import { OutboundTunnel } from "../hq/joining/outbound-tunnel.ts";
 import { Registration, type Uplinks } from "../hq/joining/registration.ts";
 import { keptRemoteId, keptRemoteKey, type RemoteKey, remoteIdOf } from "../hq/joining/remote-key.ts";
 import type { Routes } from "../http/route.ts";
 import { repositoryRoutes } from "../http/routes/repository-routes.ts";
+import type { AdmitTunnel } from "../http/upgrade.ts";
 import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createCaller } from "../protocol/client/caller.ts";
+import { DIALLED_URL, tunnelPath } from "../protocol/schemas/remote.ts";
 import { createSender } from "../remote/send.ts";
-import type { UplinkTarget } from "../remote/uplink.ts";
+import { joinStreams } from "../remote/tunnel.ts";
+import { type OriginTarget, openTunnel } from "../remote/uplink.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import { Cordon } from "./cordon.ts";
@@ -45,6 +51,8 @@ export type Role = AsyncDisposable & {
   readonly cordon: Cordon | undefined;
   /** Authenticates the HQ. */
   readonly machineToken: Secret | undefined;
+  /** Only of an HQ: admits remotes that dial. */
+  readonly admitTunnel?: AdmitTunnel;
   /** Logins and share links that HQs with a shared registry have in common. */
   readonly records: SharedRecordStore | undefined;
   /** Names of remotes; only of an HQ. */
@@ -108,9 +116,9 @@ async function hqRole(parts: RoleParts, own: OwnServer | undefined): Promise<Rol
   const { version } = parts.context;
   const local = own?.backend;
   const headquarters = await openHeadquarters({ ...parts, local, version });
-  const { fleet, registry, routes, records, instanceId: sharedInstanceId } = headquarters;
+  const { fleet, registry, routes, records, admitTunnel, instanceId: sharedInstanceId } = headquarters;
   return {
-    ...{ backend: fleet, cordon: own?.cordon, machineToken: undefined, records },
+    ...{ backend: fleet, cordon: own?.cordon, machineToken: undefined, records, admitTunnel },
     remotes: () => registry.remotes.map(({ name }) => name),
     readiness: new Readiness({ leave: () => own?.host?.leave() }),
     // Without its own sessions it has no repositories for users.
@@ -147,9 +155,12 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnServer): P
     identity: { remoteId, cordon },
     machineToken: Secret.fromText(token),
     listening: (url, uplinks) => {
-      const identity = { id: remoteId, url: role.url ?? url, token };
+      const identity = { id: remoteId, url: role.dials ? DIALLED_URL : (role.url ?? url), token };
       const { trustedCa } = config;
-      registeredRemote = startRegistration({ role, key, trustedCa, identity, backend, cordon, uplinks, log });
+      const { tunnelSocket } = controlDir;
+      registeredRemote = startRegistration({
+        ...{ role, key, trustedCa, identity, tunnelSocket, backend, cordon, uplinks, log },
+      });
       return registeredRemote;
     },
   };
@@ -175,19 +186,39 @@ function startRegistration(parts: {
   readonly key: RemoteKey | undefined;
   readonly trustedCa: Uint8Array | undefined;
   readonly identity: { readonly id: string; readonly url: string; readonly token: string };
+  /** The socket of the listener for the HQ. */
+  readonly tunnelSocket: string;
   readonly backend: SessionBackend;
   readonly cordon: Cordon;
   readonly uplinks: () => Uplinks;
   readonly log: Log;
 }): RegisteredRemote {
   const { role, key, trustedCa, identity, backend, cordon, uplinks, log } = parts;
-  const sender = createSender(hqTarget(role, trustedCa));
+  const target = hqTarget(role, trustedCa);
+  const sender = createSender(target);
   const now = (): number => Date.now();
+  const random = Math.random;
   const { joinToken } = role.hq.key ?? {};
-  const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
+  const joined = key && joinedSender({ send: sender.send, key, joinToken, now });
+  const accept = (connection: Duplex): void => joinStreams(connection, connect(parts.tunnelSocket));
+  let tunnel: OutboundTunnel | undefined;
+  // The HQ takes the tunnel of a registered remote only.
+  const onRegistered = (): void => {
+    tunnel ??= new OutboundTunnel({
+      dial: async (signal) => {
+        const authorization = await joined?.authorization();
+        const headers = { ...target.headers, ...(authorization === undefined ? {} : { authorization }) };
+        const path = tunnelPath(identity.id);
+        return await openTunnel({ target: { ...target, headers }, path, accept }, signal);
+      },
+      ...{ log, random },
+    });
+    tunnel.wake();
+  };
   const registration = new Registration({
-    ...{ backend, uplinks, log, hq: createCaller(send), random: Math.random, now },
+    ...{ backend, uplinks, log, hq: createCaller(joined?.send ?? sender.send), random, now },
     request: { ...identity, name: role.name, labels: role.labels, cordoned: cordon.isCordoned },
+    ...(role.dials ? { onRegistered } : {}),
   });
   const watching = cordon.watch((cordoned) => registration.update({ cordoned }));
   return {
@@ -195,12 +226,13 @@ function startRegistration(parts: {
     [Symbol.asyncDispose]: async () => {
       watching[Symbol.dispose]();
       await registration[Symbol.asyncDispose]();
+      await tunnel?.[Symbol.asyncDispose]();
       sender[Symbol.dispose]();
     },
   };
 }
 
-function hqTarget({ hq }: RemoteRole, ca: Uint8Array | undefined): UplinkTarget {
+function hqTarget({ hq }: RemoteRole, ca: Uint8Array | undefined): OriginTarget {
   const { url, credentials } = hq;
   return {
     ...{ url, headers: credentials === undefined ? {} : { authorization: basic(credentials) } },

@@ -5,6 +5,7 @@ import { controlDirProblems } from "./control-dir.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
 import { type LoginConfig, readLogin } from "./login.ts";
 import { type AuditShipping, headersIn } from "./options/audit.ts";
+import { flagOf } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import type { Retention } from "./options/span.ts";
 import { type ProxyServe, readProxyServe, readTls, type TlsConfig } from "./proxy-serve.ts";
@@ -77,7 +78,7 @@ export type ConfigInput = Sources & {
   readonly hostname: string;
 };
 
-const PROXIED_HOST = "127.0.0.1";
+const LOOPBACK = "127.0.0.1";
 
 export type Examination = {
   readonly settings: readonly Setting[];
@@ -144,22 +145,23 @@ function readDrainDelay(reader: OptionReader): number {
   return delayMs;
 }
 
-/** With identity headers only the proxy may reach the server. */
+/** With identity headers only the proxy may reach the server, and a remote that dials has no other way in. */
 function readListen(reader: OptionReader): Config["listen"] {
   const host = reader.value(OPTIONS.bind);
   const port = reader.value(OPTIONS.port);
-  if (!reader.isOn(OPTIONS.enableProxyServe) || reader.isOn(OPTIONS.noAuth)) return { host, port };
+  const isProxied = reader.isOn(OPTIONS.enableProxyServe) && !reader.isOn(OPTIONS.noAuth);
+  const option = isProxied ? OPTIONS.enableProxyServe : OPTIONS.hqDial;
+  if (!isProxied && !reader.isOn(OPTIONS.hqDial)) return { host, port };
   const source = reader.sourceOf(OPTIONS.bind);
-  if (source !== undefined && host !== PROXIED_HOST) {
+  if (source !== undefined && host !== LOOPBACK) {
+    const remedy = isProxied ? ", and say with --proxy-listen where the proxy listens" : "";
     reader.refuse(
-      `--enable-proxy-serve listens on ${PROXIED_HOST} alone, and ${source} says ${host}: leave it out, and say with --proxy-listen where the proxy listens`,
+      `${flagOf(option)} listens on ${LOOPBACK} alone, and ${source} says ${host}: leave it out${remedy}`,
     );
   }
-  if (source === undefined) {
-    const because = reader.sourceOf(OPTIONS.enableProxyServe) ?? "";
-    reader.imply(OPTIONS.bind, { text: PROXIED_HOST, because });
-  }
-  return { host: PROXIED_HOST, port };
+  if (source === undefined)
+    reader.imply(OPTIONS.bind, { text: LOOPBACK, because: reader.sourceOf(option) ?? "" });
+  return { host: LOOPBACK, port };
 }
 
 /** Absolute paths of a server's audit log. Throws ConfigError. */

@@ -32,6 +32,8 @@ export type FleetRole =
         readonly key: { readonly joinToken: Secret | undefined } | undefined;
       };
       readonly name: string;
+      /** The HQ reaches the remote through a tunnel that the remote opens: `--hq-dial`. */
+      readonly dials: boolean;
       /** The remote's origin for its HQ; `undefined`: derived from the listening address. */
       readonly url: string | undefined;
       readonly labels: Labels | undefined;
@@ -61,6 +63,7 @@ const OF_REMOTE: readonly Option[] = [
   OPTIONS.name,
   OPTIONS.machineLabel,
   OPTIONS.remoteUrl,
+  OPTIONS.hqDial,
   OPTIONS.allowInsecureHq,
 ];
 const OF_BOTH: readonly Option[] = [OPTIONS.noHqAuth, OPTIONS.hqCa, OPTIONS.joinToken];
@@ -156,10 +159,19 @@ function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): 
   const ownUrl = reader.value(OPTIONS.remoteUrl);
   const name = readName(reader, hostname, isRemote);
   const proof = readProof(reader, isRemote);
+  const dials = reader.isOn(OPTIONS.hqDial);
   checkEncryption(reader, url);
+  if (dials) {
+    reader.refuseGiven(
+      [OPTIONS.remoteUrl],
+      "for an HQ that connects to the remote, which --hq-dial does in its place: leave one of them out",
+    );
+  }
   const given = reader.list(OPTIONS.machineLabel);
   const labels = given.length === 0 ? undefined : Object.fromEntries(given);
-  return url === undefined ? undefined : { kind: "remote", hq: { url, ...proof }, name, url: ownUrl, labels };
+  return url === undefined
+    ? undefined
+    : { kind: "remote", hq: { url, ...proof }, name, dials, url: ownUrl, labels };
 }
 
 /** By default the host name, if it is a valid remote name. */

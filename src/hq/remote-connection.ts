@@ -5,8 +5,10 @@ import { Emitter } from "../lib/async/emitter.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
+import { DIALLED_URL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { RemoteSessions } from "../remote/remote-sessions.ts";
+import type { TunnelConnect } from "../remote/tunnel.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { SessionBackend, Subscription } from "../sessions/backend.ts";
 import type { Remote } from "./remote-state.ts";
@@ -15,12 +17,19 @@ import type { Remote } from "./remote-state.ts";
 export type RemoteSessionBackend = SessionBackend &
   Pick<RemoteSessions, "isConnected" | "send" | "retarget" | "isWatchable" | "caughtUp">;
 
-/** How a remote is reached: over http(s), with the bearer token that it registered. `ca` is trusted besides Node's roots. */
+/** `ca` is trusted besides Node's roots. `connect`: through the tunnels of remotes that dial. */
+export type RemoteNetwork = { readonly ca: Uint8Array | undefined; readonly connect: TunnelConnect };
+
+/** How a remote is reached, over http(s) or its tunnel, with the bearer token that it registered. */
 export function remoteTarget(
-  { url, token }: Pick<Remote, "url" | "token">,
-  ca: Uint8Array | undefined,
+  { id, url, token }: Pick<Remote, "id" | "url" | "token">,
+  { ca, connect }: RemoteNetwork,
 ): UplinkTarget {
-  return { url, headers: { authorization: `Bearer ${token}` }, ...(ca === undefined ? {} : { ca }) };
+  return {
+    ...{ url, headers: { authorization: `Bearer ${token}` } },
+    ...(ca === undefined ? {} : { ca }),
+    ...(url === DIALLED_URL ? { tunnel: { remoteId: id, connect } } : {}),
+  };
 }
 
 /** The part of a remote that its sessions are labelled with, or placed by. */

@@ -1,10 +1,11 @@
-// GET /ws, and VibeTunnel's older sockets: from an upgrade request to a client of the hub.
+// GET /ws, and VibeTunnel's older sockets: from an upgrade request to a client of the hub. And tunnels of remotes to an HQ.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { LoginWatch, RequestClaims } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
+import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
 import type { Hub, HubClient } from "../hub/hub.ts";
 import { SOCKET_DIALECTS, type SocketDialect } from "../hub/legacy/socket-dialect.ts";
 import type { Peer } from "../hub/outbox.ts";
@@ -15,6 +16,9 @@ import { currentTrace, inThisTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { tunnelOwner } from "../protocol/schemas/remote.ts";
+import type { Tunnel } from "../remote/tunnel.ts";
+import { tunnelOver } from "../remote/uplink.ts";
 import { contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
 import type { ClientOf } from "./client-address.ts";
@@ -38,7 +42,6 @@ const LOGIN_OVER = 4401;
 /** Per user, so that others can still connect. */
 export const MAX_USER_SOCKETS = 512;
 
-const WEB_SOCKET = { endpoint: "/ws", method: "GET" } as const;
 const SWITCHING_PROTOCOLS = 101;
 
 /** How a listener checks and reports requests, upgrades included. */
@@ -53,8 +56,13 @@ export type ListenerChecks = {
   readonly log: Log;
 };
 
+/** Checks whether the caller may open the tunnel of that remote. The result takes the tunnel. */
+export type AdmitTunnel = (remoteId: string, principal: Principal) => Promise<(tunnel: Tunnel) => void>;
+
 export type UpgradeOptions = ListenerChecks & {
   readonly hub: Hub;
+  /** Only of an HQ. */
+  readonly admitTunnel?: AdmitTunnel | undefined;
   /** The sessions as this client may use them; `undefined`: all of them. */
   readonly viewOf: ((principal: Principal, address: string | undefined) => HubView) | undefined;
 };
@@ -79,19 +87,18 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
   let isClosed = false;
   const handle: Upgrade["handle"] = (request, socket, head) => {
     const seen = contextOf(request, options.clientOf(request));
-    const passed = (status: number): void =>
-      options.meter?.passed({ ...WEB_SOCKET, status, tookMs: performance.now() - seen.beganMs });
+    const passed = (status: number): void => {
+      const endpoint = tunnelOwner(seen.path) === undefined ? "/ws" : "/api/remotes/:id/tunnel";
+      options.meter?.passed({ endpoint, method: "GET", status, tookMs: performance.now() - seen.beganMs });
+    };
     void admit(request, seen, options)
-      .then(({ principal, dialect }) => {
+      .then(({ principal, open }) => {
         options.auditHook?.({ ...seen, principal, outcome: { answer: undefined } });
         if (isClosed || options.hub.isLeaving)
           throw new ServiceError("shutting_down", "the server is shutting down");
-        refuseTooMany(options.hub.clients, principal);
         server.handleUpgrade(request, socket, head, (webSocket) => {
           passed(SWITCHING_PROTOCOLS);
-          const { viewer } = connect(webSocket, { principal, dialect, request }, options);
-          // Called when everything before it, the 101, has been written to the socket.
-          socket.write("", () => void setTimeout(() => viewer.welcome(), OPENING_MS).unref());
+          open(webSocket, socket);
         });
       })
       .catch((error: unknown) => {
@@ -110,28 +117,63 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
   };
 }
 
-/** `dialect`: the protocol of a client that does not speak frames. */
-type Admitted = { readonly principal: Principal; readonly dialect: SocketDialect | undefined };
+type Admitted = { readonly principal: Principal; open(webSocket: WebSocket, socket: Duplex): void };
 
 async function admit(
   request: IncomingMessage,
-  { method, path, host, origin }: RequestContext,
+  seen: RequestContext,
   options: UpgradeOptions,
 ): Promise<Admitted> {
   refuseAmbiguous(request);
+  const { path } = seen;
+  const remoteId = options.admitTunnel && tunnelOwner(path);
+  if (remoteId !== undefined) return await admitTunnel(request, seen, remoteId, options);
   const query = new URLSearchParams(request.url?.split("?", 2)[1]);
   const dialectOf = SOCKET_DIALECTS.get(path);
   if (path !== "/ws" && dialectOf === undefined)
     throw new ServiceError("not_found", `no WebSocket is served at ${path}, see /ws`);
+  const where = { place: "websocket", queryToken: query.get("token") ?? undefined } as const;
+  const principal = await authenticated(request, seen, where, options);
+  refuseTooMany(options.hub.clients, principal);
+  const dialect = dialectOf?.(query);
+  return {
+    principal,
+    open: (webSocket, socket) => {
+      const { viewer } = connect(webSocket, { principal, dialect, request }, options);
+      // Called when everything before it, the 101, has been written to the socket.
+      socket.write("", () => void setTimeout(() => viewer.welcome(), OPENING_MS).unref());
+    },
+  };
+}
+
+/** Takes the proofs that registrations take. */
+async function admitTunnel(
+  request: IncomingMessage,
+  seen: RequestContext,
+  remoteId: string,
+  options: UpgradeOptions,
+): Promise<Admitted> {
+  const where = { place: "registry", queryToken: undefined } as const;
+  const principal = await authenticated(request, seen, where, options);
+  const { rights } = principal;
+  const need = ENDPOINT_NEEDS.registerRemote;
+  if (!permits(rights, need)) throw new ServiceError("forbidden", refusalOf(rights, need));
+  const accept = await options.admitTunnel?.(remoteId, principal);
+  return { principal, open: (webSocket) => accept?.(tunnelOver(webSocket)) };
+}
+
+async function authenticated(
+  request: IncomingMessage,
+  { method, host, origin }: RequestContext,
+  where: Pick<RequestClaims, "place" | "queryToken">,
+  options: UpgradeOptions,
+): Promise<Principal> {
   if (method !== "GET") throw new ServiceError("method_not_allowed", "a handshake is a GET");
   const client = options.clientOf(request);
   if (options.policy !== undefined)
     enforcePolicy(options.policy, { method, isUpgrade: true, host, origin, asked: client });
-  const queryToken = query.get("token") ?? undefined;
-  const claims = claimsOf(request, { queryToken, address: client.address, place: "websocket" });
-  const check = options.authenticate(claims);
-  const principal = await withDeadline(check, AUTHENTICATION_TIMEOUT_MS, "the login check");
-  return { principal, dialect: dialectOf?.(query) };
+  const check = options.authenticate(claimsOf(request, { ...where, address: client.address }));
+  return await withDeadline(check, AUTHENTICATION_TIMEOUT_MS, "the login check");
 }
 
 /** Limits each user, and all guests of one link together. Without login callers cannot be told apart. */
@@ -141,9 +183,16 @@ export function refuseTooMany(clients: Hub["clients"], { user, method }: Princip
   throw new ServiceError("rate_limited", `${user} has ${MAX_USER_SOCKETS} connections: close some first`);
 }
 
+/** `dialect`: the protocol of a client that does not speak frames. */
+type Connecting = {
+  readonly principal: Principal;
+  readonly dialect: SocketDialect | undefined;
+  readonly request: IncomingMessage;
+};
+
 function connect(
   webSocket: WebSocket,
-  { principal, dialect, request }: Admitted & { readonly request: IncomingMessage },
+  { principal, dialect, request }: Connecting,
   options: UpgradeOptions,
 ): HubClient {
   const { address } = options.clientOf(request);

@@ -242,6 +242,8 @@ export const DOWN_REMOTE_MEMORY_MS = 90_000;
 export const MAX_DOWN_REMOTES = 1_000;
 /** Limit for remembered sessions of remotes that left within that time; the latest are kept. */
 export const MAX_DEPARTED_SESSIONS = 10_000;
+/** How long connections to a remote that dials wait for its tunnel; shorter than a health check. */
+export const TUNNEL_WAIT_MS = 1_500;
 /** Interval and time limit of the health checks of such a remote. */
 export const RECOVERY_PROBE_MS = 1_000;
 export const RECOVERY_PROBE_TIMEOUT_MS = 2_000;

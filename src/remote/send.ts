@@ -10,6 +10,7 @@ import { currentTrace, traceHeaders } from "../lib/trace.ts";
 import type { ClientRequest, ClientResponse, Send } from "../protocol/client/send.ts";
 import { exactAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
+import { tunnelAgent } from "./tunnel.ts";
 import { unreachable } from "./unreachable.ts";
 import type { UplinkTarget } from "./uplink.ts";
 
@@ -35,6 +36,7 @@ function agentFor(target: UplinkTarget): Agent {
   const options = { keepAlive: true, maxFreeSockets: MAX_FREE_CONNECTIONS, scheduling: "lifo" } as const;
   if ("socketPath" in target)
     return target.noFollow === true ? exactAgent(target.socketPath, options) : new Agent(options);
+  if (target.tunnel !== undefined) return tunnelAgent(target.tunnel.remoteId, target.tunnel.connect);
   const isTls = new URL(target.url).protocol === "https:";
   return isTls ? new (https().Agent)({ ...options, ...trusting(target.ca) }) : new Agent(options);
 }

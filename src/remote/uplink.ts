@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import { collectBytes } from "../lib/data/collect.ts";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
@@ -6,19 +7,22 @@ import { ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { openSocketLink, type SocketTarget } from "./socket-link.ts";
 import { trusting } from "./trust.ts";
+import { Tunnel, type TunnelConnect, tunnelAgent } from "./tunnel.ts";
 import { refusalOf, unreachable } from "./unreachable.ts";
 
 /**
- * The address of another server: a unix socket (`noFollow`: not a symbolic link, and owned by this user or root), or an
- * http(s) origin with authentication headers. `ca` (PEM) is trusted beside Node's roots; its TLS context is cached by array.
+ * An http(s) origin with authentication headers. `ca` (PEM) is trusted beside Node's roots; its TLS context is cached by
+ * array. `tunnel`: the connections go through the tunnel of this remote, and the origin only names it.
  */
-export type UplinkTarget =
-  | SocketTarget
-  | {
-      readonly url: string;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly ca?: Uint8Array | undefined;
-    };
+export type OriginTarget = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly ca?: Uint8Array | undefined;
+  readonly tunnel?: { readonly remoteId: string; readonly connect: TunnelConnect };
+};
+
+/** The address of another server: a unix socket (`noFollow`: not a symbolic link, and owned by this user or root), or an origin. */
+export type UplinkTarget = SocketTarget | OriginTarget;
 
 /** Opens a link to another server's /ws, without following redirects. Rejects with the server's error or `host_unreachable`. */
 export async function openLink(
@@ -28,49 +32,93 @@ export async function openLink(
 ): Promise<Link> {
   if (signal.aborted) throw givenUp();
   if ("socketPath" in target) return await openSocketLink(target, handlers, signal);
-  const socket = new WebSocket(addressOf(target.url), {
-    headers: target.headers,
-    perMessageDeflate: false,
-    maxPayload: MAX_UPLINK_MESSAGE_BYTES,
-    followRedirects: false,
-    ...trusting(target.ca),
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<Link>();
-  const abort = (): void => socket.terminate();
-  signal.addEventListener("abort", abort, { once: true });
+  const socket = webSocketTo(target, "/ws");
   let isOpen = false;
   let failure = "connection lost";
   socket.once("open", () => {
-    signal.removeEventListener("abort", abort);
     isOpen = true;
-    resolve(linkOver(socket));
   });
   socket.on("message", (data, isBinary) => {
     if (isBinary && data instanceof Uint8Array) handlers.onMessage(data);
   });
+  socket.on("error", (error) => {
+    failure = error.message;
+  });
+  socket.once("close", (code, reason) => {
+    const text = reason.length > 0 ? new TextDecoder().decode(reason) : failure;
+    if (isOpen) handlers.onClose({ code, text });
+  });
+  await opened(socket, target, signal);
+  return linkOver(socket);
+}
+
+/** A tunnel of this server to its HQ. `ping` resolves when the HQ has answered. */
+export type OpenTunnel = { readonly tunnel: Tunnel; readonly ping: () => Promise<void> };
+
+/** Opens a tunnel, whose connections `accept` takes. Rejects as `openLink`. */
+export async function openTunnel(
+  { target, path, accept }: { target: OriginTarget; path: string; accept: (connection: Duplex) => void },
+  signal: AbortSignal,
+): Promise<OpenTunnel> {
+  if (signal.aborted) throw givenUp();
+  const socket = webSocketTo(target, path);
+  const tunnel = tunnelOver(socket, accept);
+  await opened(socket, target, signal);
+  const ping = async (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    socket.once("pong", () => resolve());
+    socket.ping();
+    await promise;
+  };
+  return { tunnel, ping };
+}
+
+/** The tunnel over a WebSocket, of either side. */
+export function tunnelOver(socket: WebSocket, accept?: (connection: Duplex) => void): Tunnel {
+  const link = {
+    send: (message: Uint8Array, onSent: () => void) =>
+      socket.send(message, { binary: true, compress: false }, (error) => {
+        // Nothing more is sent over a broken link, whose close follows.
+        if (!(error instanceof Error)) onSent();
+      }),
+    terminate: () => socket.terminate(),
+  };
+  const tunnel = new Tunnel(link, accept);
+  socket.on("message", (data) => {
+    if (data instanceof Uint8Array) tunnel.received(data);
+  });
+  socket.on("error", () => {});
+  socket.once("close", () => tunnel.lost());
+  return tunnel;
+}
+
+function webSocketTo({ url, headers, ca, tunnel }: OriginTarget, path: string): WebSocket {
+  const address = new URL(path, url);
+  address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  return new WebSocket(address.href, {
+    headers,
+    perMessageDeflate: false,
+    maxPayload: MAX_UPLINK_MESSAGE_BYTES,
+    followRedirects: false,
+    ...trusting(ca),
+    ...(tunnel && { agent: tunnelAgent(tunnel.remoteId, tunnel.connect) }),
+  });
+}
+
+async function opened(socket: WebSocket, target: OriginTarget, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const abort = (): void => socket.terminate();
+  signal.addEventListener("abort", abort, { once: true });
+  socket.once("open", resolve);
   socket.on("unexpected-response", (_, response) => {
     void readRefusal(response, response.statusCode ?? 500).then((error) => {
       reject(error);
       socket.terminate();
     });
   });
-  socket.on("error", (error) => {
-    failure = error.message;
-    reject(unreachable(target, "no connection", error));
-  });
-  socket.once("close", (code, reason) => {
-    signal.removeEventListener("abort", abort);
-    reject(new ServiceError("host_unreachable", `no connection: ${failure}`));
-    if (isOpen)
-      handlers.onClose({ code, text: reason.length > 0 ? new TextDecoder().decode(reason) : failure });
-  });
-  return await promise;
-}
-
-function addressOf(origin: string): string {
-  const url = new URL("/ws", origin);
-  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  return url.href;
+  socket.on("error", (error) => reject(unreachable(target, "no connection", error)));
+  socket.once("close", () => reject(new ServiceError("host_unreachable", "no connection: connection lost")));
+  await promise.finally(() => signal.removeEventListener("abort", abort));
 }
 
 function linkOver(socket: WebSocket): Link {

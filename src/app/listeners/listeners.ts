@@ -37,6 +37,8 @@ export type PublicListener = {
   readonly gate: Gate;
   readonly clientOf: ClientOf;
   readonly viewOf: UpgradeOptions["viewOf"];
+  /** Only of an HQ. */
+  readonly admitTunnel?: UpgradeOptions["admitTunnel"];
   readonly auditHook: RequestAuditHook;
   readonly meter: RequestMeter;
   readonly log: Log;
@@ -58,7 +60,7 @@ export async function openPublicListener(parts: PublicListener): Promise<Listene
     ...{ ...common, routes, page, rateLimits },
     avatars: gate.config.proxyAuth ? "https" : "own",
   });
-  const upgrade = createUpgrade({ ...common, viewOf });
+  const upgrade = createUpgrade({ ...common, viewOf, admitTunnel: parts.admitTunnel });
   const handlers = queued({ request, upgrade, onShortage: toldTo(log) }, clientOf);
   return Listener.open(config.listen, handlers, config.tls);
 }
@@ -142,6 +144,27 @@ export function privateHandlers(
     request: createRouter({ ...common, routes, rateLimits: unlimited }),
     upgrade: createUpgrade({ ...common, viewOf }),
   };
+}
+
+/** For the HQ's connections through the tunnel of this remote. Nobody but the HQ is admitted, not even this machine. */
+export async function openTunnelListener(
+  parts: Omit<PublicListener, "pageDir" | "clientOf"> & { readonly controlDir: ControlDir },
+): Promise<Listener> {
+  const { routes, hub, gate, viewOf, auditHook, meter, log, controlDir } = parts;
+  const authenticate: UpgradeOptions["authenticate"] = async (claims) => {
+    const principal = await gate.authenticate(claims);
+    if (principal.method === "hq") return principal;
+    throw new ServiceError("unauthorized", "only the HQ uses the tunnel of this remote");
+  };
+  const caller = { authenticate, whenOver: gate.whenOver, clientOf: connectionOf, policy: undefined };
+  const common = { ...caller, hub, log, auditHook, meter };
+  const request = createRouter({ ...common, routes, rateLimits: unlimited });
+  const upgrade = createUpgrade({ ...common, viewOf });
+  const temporary = temporarySocketPath(controlDir.tunnelSocket, process.pid);
+  const listener = await Listener.open({ path: temporary }, queued({ request, upgrade }, connectionOf));
+  // Nobody else has it: the server's own socket locks the control directory.
+  await claimSocket(temporary, controlDir.tunnelSocket);
+  return listener;
 }
 
 /** Requests wait for the handlers. */

@@ -8,11 +8,13 @@ import { isLoopbackAddress, isLoopbackName } from "../../lib/net/address.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
+import type { ControlDir } from "../../sessions/storage/control-dir.ts";
 import type { ServerContext } from "../server-context.ts";
 import { measureListener } from "../server-metrics.ts";
 import {
   openMetricsListener,
   openPublicListener,
+  openTunnelListener,
   type PublicListener,
   privateHandlers,
   type ServerSocket,
@@ -42,6 +44,7 @@ export async function openServerListeners(
     readonly gate: Gate & { readonly proxyProof: Secret };
     readonly audit: Audit;
     readonly metrics: Metrics;
+    readonly controlDir: ControlDir;
   },
 ): Promise<ServerListeners> {
   const { config, context, routes, log } = parts;
@@ -67,14 +70,17 @@ export async function openServerListeners(
   stack.use(await openMetricsListener(config, routes, parts));
   const { listener } = stack.use(parts.socket);
   parts.socket.serve(privateHandlers({ ...parts, user: account.user }));
+  const isDialling = config.role.kind === "remote" && config.role.dials;
+  const tunnel = isDialling ? [stack.use(await openTunnelListener(parts))] : [];
+  const serving = [publicListener, listener, ...tunnel];
   const own = urlOf(config, "localhost", port);
   const { url = own } = proxy;
   const owned = stack.move();
   return {
     ...{ url, behind: url === own ? undefined : own, reachableAt: urlOf(config, hostname, port) },
-    endKeepAlive: () => [publicListener, listener].forEach((each) => void each.endKeepAlive()),
+    endKeepAlive: () => serving.forEach((each) => void each.endKeepAlive()),
     stop: async (graceMs) => {
-      const stopped = await Promise.all([publicListener.stop(graceMs), listener.stop(graceMs)]);
+      const stopped = await Promise.all(serving.map((each) => each.stop(graceMs)));
       return { broken: stopped.reduce((sum, { broken }) => sum + broken, 0) };
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

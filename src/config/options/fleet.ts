@@ -43,6 +43,10 @@ export const FLEET_OPTIONS = {
   hqUrl: optional("hq-url <origin>", httpOrigin, {
     prose: "Be a remote of the HQ at this address, such as https://hq.example.com.",
   }),
+  hqDial: toggle("hq-dial", {
+    prose:
+      "Remote only: keep one outgoing WebSocket to the HQ, over which the HQ reaches this remote, and listen on this machine alone. For machines behind NAT and firewalls.",
+  }),
   hqUsername: optional("hq-username <name>", userName, {
     prose: "User name that the HQ requires of its remotes: its `--username`.",
   }),

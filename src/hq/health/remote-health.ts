@@ -11,7 +11,7 @@ import {
 } from "../../protocol/limits.ts";
 import type { RegisterRemote } from "../../protocol/schemas/remote.ts";
 import { createSender } from "../../remote/send.ts";
-import { remoteTarget } from "../remote-connection.ts";
+import { type RemoteNetwork, remoteTarget } from "../remote-connection.ts";
 import type { Remote } from "../remote-state.ts";
 
 /** These fields may be missing: the specification does not require them. */
@@ -26,12 +26,15 @@ export type RemoteHealth = z.infer<typeof AnyHealth>;
 export const anyHealth = { ...endpoints.health, reply: { status: 200, json: AnyHealth } } as const;
 
 /** Asks a remote for its health, with its bearer token. */
-export type AskHealth = (remote: Pick<Remote, "url" | "token">, signal: AbortSignal) => Promise<RemoteHealth>;
+export type AskHealth = (
+  remote: Pick<Remote, "id" | "url" | "token">,
+  signal: AbortSignal,
+) => Promise<RemoteHealth>;
 
 /** Opens a new connection for each question, which also shows whether that is possible. */
-export function askHealth(ca: Uint8Array | undefined): AskHealth {
+export function askHealth(network: RemoteNetwork): AskHealth {
   return async (remote, signal) => {
-    using sender = createSender(remoteTarget(remote, ca));
+    using sender = createSender(remoteTarget(remote, network));
     signal.addEventListener("abort", () => sender[Symbol.dispose](), { once: true });
     return await createCaller(sender.send).call(anyHealth);
   };
@@ -74,7 +77,7 @@ export async function refuseLoop(ask: AskHealth, instanceId: string, request: Re
 /** `undefined` if the remote does not answer in time. */
 async function healthOf(
   ask: AskHealth,
-  remote: Pick<Remote, "url" | "token">,
+  remote: Pick<Remote, "id" | "url" | "token">,
   timeoutMs: number,
 ): Promise<RemoteHealth | undefined> {
   try {

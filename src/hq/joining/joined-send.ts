@@ -21,11 +21,17 @@ const RENEWAL = 0.5;
 /** Statuses of an HQ that rejects the credential: its secret has changed, or the key was revoked. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
+export type JoinedSender = {
+  readonly send: Send;
+  /** The header that proves this remote. */
+  readonly authorization: () => Promise<string>;
+};
+
 /**
  * Sends requests of a remote to its HQ with a credential for its key, which it obtains and renews. `/api/health` needs no
  * credential. Rejects with the HQ's error if joining fails.
  */
-export function joinedSend({ send, key, joinToken, now }: JoinedSendOptions): Send {
+export function joinedSender({ send, key, joinToken, now }: JoinedSendOptions): JoinedSender {
   const caller = createCaller(send);
   let credential: { readonly token: string; readonly renewAtMs: number } | undefined;
 
@@ -37,17 +43,19 @@ export function joinedSend({ send, key, joinToken, now }: JoinedSendOptions): Se
     credential = { token: joined.token, renewAtMs: performance.now() + joined.expiresIn * 1000 * RENEWAL };
     return joined.token;
   });
-  return async (request) => {
+  const authorization = async (): Promise<string> => {
+    const isFresh = credential !== undefined && performance.now() < credential.renewAtMs;
+    return `Bearer ${isFresh ? credential?.token : await join()}`;
+  };
+  const joined: Send = async (request) => {
     if (request.path === endpoints.health.path) return await send(request);
-    const ask = async (): Promise<ClientResponse> => {
-      const isFresh = credential !== undefined && performance.now() < credential.renewAtMs;
-      const authorization = `Bearer ${isFresh ? credential?.token : await join()}`;
-      return await send({ ...request, headers: { ...request.headers, authorization } });
-    };
+    const ask = async (): Promise<ClientResponse> =>
+      await send({ ...request, headers: { ...request.headers, authorization: await authorization() } });
     const answer = await ask();
     if (!REFUSALS.has(answer.status)) return answer;
     await collectBytes(answer.body, MAX_REPLY_BYTES);
     credential = undefined;
     return await ask();
   };
+  return { send: joined, authorization };
 }

@@ -32,6 +32,8 @@ export type RegistrationOptions = {
   readonly backend: Pick<SessionBackend, "watch">;
   /** While one is open, no requests announce sessions. */
   readonly uplinks: () => Uplinks;
+  /** Called after each registration. */
+  readonly onRegistered?: () => void;
   readonly log: Pick<Log, "info" | "warn">;
   /** Milliseconds since 1970: the clock that jumps. */
   readonly now: () => number;
@@ -147,6 +149,7 @@ export class Registration implements AsyncDisposable {
     this.#isRegistered = true;
     this.#forgotten = new AbortController();
     this.#backoff.reset();
+    this.#options.onRegistered?.();
     return { hq: identity, request };
   }
 

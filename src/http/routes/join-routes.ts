@@ -5,7 +5,11 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { Routes } from "../route.ts";
 
 /** Remotes that join an HQ with their own keys (contract 10.4). */
-export function joinRoutes(joining: Joining, tokens: Pick<AccessTokens, "issueRemote">): Routes {
+export function joinRoutes(
+  joining: Joining,
+  tokens: Pick<AccessTokens, "issueRemote">,
+  onKeyRevoked: (name: string) => void,
+): Routes {
   return {
     joinRemote: async ({ body }) => {
       const { id, name, enrolled } = await joining.join(body);
@@ -20,6 +24,7 @@ export function joinRoutes(joining: Joining, tokens: Pick<AccessTokens, "issueRe
     listRemoteKeys: async () => [...(await joining.keys())],
     revokeRemoteKey: async ({ params }) => {
       await joining.revokeKey(params.name);
+      onKeyRevoked(params.name);
       return { success: true };
     },
   };

@@ -15,10 +15,10 @@ export function remoteRoutes(parts: {
   readonly registry: Registry;
   readonly fleet: Fleet;
   readonly guard: RegistrationGuard;
-  /** ServiceError `invalid_request` for a url that leads back to this HQ. */
-  readonly refuseLoop: (request: RegisterRemote) => Promise<void>;
+  /** ServiceError `invalid_request` for a url that leads back to this HQ, or that it cannot use. */
+  readonly checkUrl: (request: RegisterRemote) => Promise<void>;
 }): Routes {
-  const { registry, fleet, guard, refuseLoop } = parts;
+  const { registry, fleet, guard, checkUrl } = parts;
   const recordOf = (remote: Remote): RemoteRecord => remoteRecord(remote, fleet);
   return {
     listRemotes: async (_, { principal }) =>
@@ -32,7 +32,7 @@ export function remoteRoutes(parts: {
     registerRemote: async ({ body }, { principal }) => {
       await guard(principal, body);
       const known = registry.byId(body.id);
-      if (known?.url !== body.url) await refuseLoop(body);
+      if (known?.url !== body.url) await checkUrl(body);
       return { success: true, remote: recordOf(await registry.register(body)) };
     },
     removeRemote: async ({ params }, { principal }) => {

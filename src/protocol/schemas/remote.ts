@@ -44,6 +44,19 @@ export const Labels = z
   .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `at most ${MAX_LABELS} labels`);
 export type Labels = Readonly<z.infer<typeof Labels>>;
 
+/** The url of remotes that dial their HQ: no address leads to them, and nobody can own this name (RFC 2606). */
+export const DIALLED_URL = "http://dialled.invalid";
+
+/** The path of such a remote's WebSocket to its HQ, with its id. */
+export function tunnelPath(remoteId: string): string {
+  return `/api/remotes/${encodeURIComponent(remoteId)}/tunnel`;
+}
+
+/** The id in the path of a tunnel; `undefined` for other paths. */
+export function tunnelOwner(path: string): string | undefined {
+  return /^\/api\/remotes\/([A-Za-z0-9_-]{1,64})\/tunnel$/.exec(path)?.[1];
+}
+
 /** The body of POST /api/remotes/register (specification 2.2). */
 export const RegisterRemote = z.object({
   id: z

@@ -20,6 +20,8 @@ function filesIn(path: string, hostSocket = join(path, HOST_SOCKET)) {
     session: (id: string): SessionFiles => sessionFiles(join(path, "sessions", id)),
     /** The server's socket: whoever can open it is the server's own user. */
     serverSocket: at("server.sock"),
+    /** Of a remote that dials: the socket for its HQ's connections. It takes the HQ's token alone. */
+    tunnelSocket: at("tunnel.sock"),
     hostLog: at("host.log"),
     secret: at("jwt-secret"),
     /** Valid logins and share links, unless they are in a shared registry. */

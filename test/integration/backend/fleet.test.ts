@@ -11,8 +11,9 @@ describeBackend("the terminals of a remote, through its HQ", async () => {
   const registry = await memoryRegistry({ isAlive: async () => true });
   const quiet = { info: () => {}, warn: () => {} };
   const backends: RemoteSessions[] = [];
+  const network = { ca: undefined, connect: () => Promise.reject(new Error("no tunnel")) };
   const fleet = new Fleet({
-    ...{ registry, local: undefined, log: quiet, targetOf: (remote) => remoteTarget(remote, undefined) },
+    ...{ registry, local: undefined, log: quiet, targetOf: (remote) => remoteTarget(remote, network) },
     connect: (target) => {
       const backend = new RemoteSessions({ target, version: "test" });
       backends.push(backend);

@@ -1,8 +1,9 @@
 // An HQ and its remotes as plain processes, on ports of loopback that the system chose.
 
+import { env as testEnv } from "node:process";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
+import { DIALLED_URL, type RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
 import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { type Answer, ask, type Question } from "./http.ts";
 import { Scrape } from "./scrape.ts";
@@ -14,7 +15,12 @@ export const CREDENTIALS = { username: "fleet", password: "seven seas" } as cons
 
 /** Of a remote: nobody but its HQ gets in. */
 const REMOTE_LOGIN = { SERVICE_USERNAME: "keeper", SERVICE_PASSWORD: "of the lighthouse" } as const;
-const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"] as const;
+/** TTYHQ_TEST_DIAL=1: the remotes of all fleets dial their HQ, unless a test says how they are reached. */
+const DIALS = testEnv.TTYHQ_TEST_DIAL === "1";
+/** The same for a remote that a test starts by itself, and the address of such a remote in the HQ's list. */
+export const DIALLING: readonly string[] = DIALS ? ["--hq-dial"] : [];
+export const addressOf = ({ url }: TestServer): string => (DIALS ? DIALLED_URL : url);
+export const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"] as const;
 
 export type TestFleetOptions = {
   /** How many remotes it begins with; they are called worker-1, worker-2, … */
@@ -24,21 +30,28 @@ export type TestFleetOptions = {
   readonly hqArgs?: readonly string[];
   /** The program of all that it begins with: this version's unless another is given. */
   readonly main?: string;
+  /** Whether the HQ reaches the remotes through tunnels that they open. */
+  readonly dials?: boolean;
 };
 
 export class TestFleet implements AsyncDisposable {
   readonly hq: TestServer;
   readonly #isGuarded: boolean;
+  readonly #dials: boolean;
   readonly #remotes = new Map<string, TestServer>();
 
-  private constructor(hq: TestServer, isGuarded: boolean) {
+  private constructor(
+    hq: TestServer,
+    { isGuarded = false, main, dials = DIALS && main === undefined }: TestFleetOptions,
+  ) {
     this.hq = hq;
     this.#isGuarded = isGuarded;
+    this.#dials = dials;
   }
 
   static async start(options: TestFleetOptions = {}): Promise<TestFleet> {
-    const { remotes = 1, isGuarded = false } = options;
-    const fleet = new TestFleet(await startHq(options), isGuarded);
+    const { remotes = 1 } = options;
+    const fleet = new TestFleet(await startHq(options), options);
     try {
       const names = Array.from({ length: remotes }, (_, index) => `worker-${index + 1}`);
       await Promise.all(names.map((name) => fleet.add(name, programOf(options))));
@@ -59,12 +72,13 @@ export class TestFleet implements AsyncDisposable {
   /** Starts one more; it need not be let in. `as`: how it is called here where two have the same name. */
   async add(name: string, more: TestServerOptions & { readonly as?: string } = {}): Promise<TestServer> {
     const { args = [], env = {}, as = name, ...rest } = more;
+    const way = this.#dials && !args.includes("--remote-url") ? ["--hq-dial"] : [];
     const proof = this.#isGuarded
       ? { TTYHQ_HQ_USERNAME: CREDENTIALS.username, TTYHQ_HQ_PASSWORD: CREDENTIALS.password }
       : { TTYHQ_NO_HQ_AUTH: "true" };
     const to = ["--hq-url", this.hq.url, "--allow-insecure-hq", "--name", name];
     const remote = await TestServer.start({
-      ...{ ...rest, args: [...to, ...NO_LIMITS, ...args] },
+      ...{ ...rest, args: [...to, ...way, ...NO_LIMITS, ...args] },
       env: { ...REMOTE_LOGIN, ...proof, ...env },
     });
     this.#remotes.set(as, remote);

@@ -4,37 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { joinRequest, keptRemoteKey, remoteIdOf } from "../../../src/hq/joining/remote-key.ts";
 import { ttyhq } from "../harness/command.ts";
-import { FakeRemote } from "../harness/fake-remote.ts";
-import { type Answer, ask, type Question, shakeHands } from "../harness/http.ts";
+import { asAdmin, HandmadeRemote, newToken, startHq } from "../harness/handmade-remote.ts";
+import { shakeHands } from "../harness/http.ts";
 import { RedisServer } from "../harness/redis-server.ts";
-import { basic, CREDENTIALS } from "../harness/test-fleet.ts";
+import { addressOf, DIALLING, NO_LIMITS } from "../harness/test-fleet.ts";
 import { TestServer, type TestServerOptions } from "../harness/test-server.ts";
 
-const HQ_ENV = { TTYHQ_USERNAME: CREDENTIALS.username, TTYHQ_PASSWORD: CREDENTIALS.password };
-const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
-
-/** Asks as somebody who has the HQ's password. */
-const asAdmin = (hq: TestServer, path: string, question: Question = {}): Promise<Answer> =>
-  ask(hq.url, path, { ...question, headers: { authorization: basic() } });
-
-async function newToken(
+const startRemote = (
   hq: TestServer,
-  body: object,
-): Promise<{ readonly id: string; readonly token: string }> {
-  const { status, json } = await asAdmin(hq, "/api/remotes/join-tokens", { body });
-  expect(status).toBe(201);
-  return json;
-}
-
-const startHq = (args: readonly string[] = []): Promise<TestServer> =>
-  TestServer.start({ args: ["--hq", "--no-basic-join", ...NO_LIMITS, ...args], env: HQ_ENV });
-
-const startRemote = (hq: TestServer, name: string, options: TestServerOptions = {}): Promise<TestServer> =>
+  name: string,
+  { args = DIALLING, ...options }: TestServerOptions = {},
+): Promise<TestServer> =>
   TestServer.start({
     ...options,
-    args: ["--hq-url", hq.url, "--allow-insecure-hq", "--name", name, ...NO_LIMITS],
+    args: ["--hq-url", hq.url, "--allow-insecure-hq", "--name", name, ...NO_LIMITS, ...args],
     env: { SERVICE_USERNAME: "keeper", SERVICE_PASSWORD: "of the lighthouse", ...options.env },
   });
 
@@ -46,59 +30,6 @@ async function remoteOf(
     const { json } = await asAdmin(hq, "/api/remotes");
     return json.find((remote: { readonly name: string }) => remote.name === name);
   }, `${name} in the registry`);
-}
-
-/** Answers as the remote of that id, which has no sessions. */
-function healthy(remoteId: string): Promise<FakeRemote> {
-  return FakeRemote.open((path) => {
-    if (path === "/api/health") return { status: 200, body: { status: "healthy", remoteId } };
-    return path === "/api/sessions" ? { status: 200, body: [] } : { status: 404, body: {} };
-  });
-}
-
-/** A remote that does by hand what a hostile one might. */
-class HandmadeRemote implements AsyncDisposable {
-  readonly name: string;
-  readonly id: string;
-  readonly #credential: string;
-  readonly #fake: FakeRemote;
-
-  private constructor(name: string, id: string, credential: string, fake: FakeRemote) {
-    this.name = name;
-    this.id = id;
-    this.#credential = credential;
-    this.#fake = fake;
-  }
-
-  static async join(hq: TestServer, name: string): Promise<HandmadeRemote> {
-    await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-handmade-"));
-    const key = await keptRemoteKey(join(directory.path, "key.json"), { name, mayMake: true });
-    if (key === undefined) throw new Error("no key");
-    const { token: joinToken } = await newToken(hq, { name });
-    const { instanceId: hqId } = (await ask(hq.url, "/api/health")).json;
-    const body = { ...joinRequest(key, { hqId, timestamp: Date.now() }), joinToken };
-    const { status, json } = await ask(hq.url, "/api/remotes/join", { body });
-    expect(status).toBe(200);
-    const id = remoteIdOf(key.publicKey);
-    return new HandmadeRemote(name, id, json.token, await healthy(id));
-  }
-
-  get headers(): Readonly<Record<string, string>> {
-    return { authorization: `Bearer ${this.#credential}` };
-  }
-
-  ask(hq: TestServer, path: string, question: Question = {}): Promise<Answer> {
-    return ask(hq.url, path, { ...question, headers: this.headers });
-  }
-
-  register(hq: TestServer, more: object = {}): Promise<Answer> {
-    const body = { id: this.id, name: this.name, url: this.#fake.url, token: "unasked", ...more };
-    return this.ask(hq, "/api/remotes/register", { body });
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#fake[Symbol.asyncDispose]();
-  }
 }
 
 let hq: TestServer;
@@ -116,7 +47,7 @@ test("a remote joins with a token, and starts again without one, also at an HQ t
   await using again = await startRemote(hq, "worker", { controlDir: first.controlDir });
   await again.logged("registered with the HQ");
   await eventually(
-    async () => ((await remoteOf(hq, "worker")).url === again.url ? true : undefined),
+    async () => ((await remoteOf(hq, "worker")).url === addressOf(again) ? true : undefined),
     "the new address",
   );
   expect((await remoteOf(hq, "worker")).id).toBe(id);
@@ -251,11 +182,13 @@ test("HQs that share their registry share tokens and keys: a token works once at
   await using one = await startHq(args);
   await using other = await startHq(args);
   const { token } = await newToken(one, { name: "worker" });
-  const remote = await startRemote(other, "worker", { env: { TTYHQ_JOIN_TOKEN: token } });
+  // Such HQs take no remotes that dial.
+  const direct = { args: [] };
+  const remote = await startRemote(other, "worker", { ...direct, env: { TTYHQ_JOIN_TOKEN: token } });
   await remoteOf(one, "worker");
   expect((await asAdmin(one, "/api/remotes/join-tokens")).json).toEqual([]);
   expect((await asAdmin(one, "/api/remotes/keys")).json).toMatchObject([{ name: "worker" }]);
   await remote.kill();
-  await using again = await startRemote(one, "worker", { controlDir: remote.controlDir });
+  await using again = await startRemote(one, "worker", { ...direct, controlDir: remote.controlDir });
   await again.logged("registered with the HQ");
 });

@@ -10,7 +10,7 @@ import { remotesOf } from "../../unit/hq/memory-store.ts";
 import { SpecRemote } from "../fixtures/spec-remote.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { ask } from "../harness/http.ts";
-import { TestFleet } from "../harness/test-fleet.ts";
+import { addressOf, TestFleet } from "../harness/test-fleet.ts";
 import { REMOTE_KINDS } from "./remote-kinds.ts";
 
 let fleet: TestFleet;
@@ -53,7 +53,7 @@ describe("a remote that joins", () => {
     const remote = fleet.remote("worker-1");
     const record = await fleet.record("worker-1");
     expect(record).toEqual({
-      ...{ id: record.id, name: "worker-1", url: remote.url, sessionIds: [] },
+      ...{ id: record.id, name: "worker-1", url: addressOf(remote), sessionIds: [] },
       ...{ registeredAt: expect.any(String), lastHeartbeat: expect.any(String) },
     });
     expect(new Date(record.registeredAt).toISOString()).toBe(record.registeredAt);

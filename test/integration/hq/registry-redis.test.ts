@@ -45,7 +45,7 @@ class TwoHqs implements AsyncDisposable {
     const limits = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
     const second = await TestServer.start({ args: ["--hq", "--no-auth", ...limits, ...hqArgs] });
     stack.use(second);
-    const fleet = stack.use(await TestFleet.start({ remotes, hqArgs }));
+    const fleet = stack.use(await TestFleet.start({ remotes, hqArgs, dials: false }));
     return new TwoHqs(redis, fleet, second, stack.move());
   }
 

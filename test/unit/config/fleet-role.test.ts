@@ -40,6 +40,20 @@ test("a password on the command line is taken with a warning that does not show 
   expect(remote.warnings).toEqual([expect.stringContaining("--hq-password-file or TTYHQ_HQ_PASSWORD")]);
 });
 
+test("a remote that dials listens on this machine alone, and has no address for its HQ", () => {
+  const config = serve(`${REMOTE} --hq-dial`);
+  expect(config.role).toMatchObject({ kind: "remote", dials: true, url: undefined });
+  expect(config.listen.host).toBe("127.0.0.1");
+  expect(serve(REMOTE).role).toMatchObject({ dials: false });
+  expect(problems(`${REMOTE} --hq-dial --bind 0.0.0.0 --remote-url https://box.example.com`)).toEqual([
+    "--hq-dial listens on 127.0.0.1 alone, and --bind says 0.0.0.0: leave it out",
+    "--remote-url is for an HQ that connects to the remote, which --hq-dial does in its place: leave one of them out",
+  ]);
+  expect(problems(`${HQ} --hq-dial`)).toEqual([
+    "--hq-dial is for a remote alone: give --hq-url, too, or leave it out",
+  ]);
+});
+
 test("a remote names its HQ, itself and where it is", () => {
   expect(serve(REMOTE).role).toMatchObject({
     kind: "remote",

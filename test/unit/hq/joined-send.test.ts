@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect, test } from "vitest";
-import { joinedSend } from "../../../src/hq/joining/joined-send.ts";
+import { joinedSender } from "../../../src/hq/joining/joined-send.ts";
 import { isSigned, type RemoteKey } from "../../../src/hq/joining/remote-key.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import type { ClientRequest, ClientResponse, Send } from "../../../src/protocol/client/send.ts";
@@ -47,7 +47,7 @@ const request = (path: string): ClientRequest => ({
   ...{ method: "POST", path, headers: {}, body: "{}", signal: new AbortController().signal },
 });
 const remoteOf = (hq: Hq, joinToken?: Secret): Send =>
-  joinedSend({ send: hq.send, key: KEY, joinToken, now: () => 1_000 });
+  joinedSender({ send: hq.send, key: KEY, joinToken, now: () => 1_000 }).send;
 
 test("requests at once share one credential, for a proof that is meant for this HQ", async () => {
   const hq = new Hq();

@@ -19,7 +19,7 @@ test("users hear which machines there are, and of no session of others, not even
   await hq.join("a", ["same"]);
   await hq.join("b", ["same", "other"]);
   const parts = { registry: hq.registry, fleet: hq.fleet, guard: async () => {} };
-  const { listRemotes } = remoteRoutes({ ...parts, refuseLoop: async () => {} });
+  const { listRemotes } = remoteRoutes({ ...parts, checkUrl: async () => {} });
   const heardBy = (principal: Principal) =>
     listRemotes?.({ params: undefined, query: undefined, body: undefined }, asking(principal));
   expect(await heardBy(ADMIN)).toMatchObject([
@@ -44,7 +44,7 @@ async function cordoned(status: number, answer: object): Promise<unknown> {
   const sent: ClientResponse = { status, headers: new Map(), body };
   Object.assign(remote, { send: async () => sent });
   const parts = { registry: hq.registry, fleet: hq.fleet, guard: async () => {} };
-  const { cordonRemote } = remoteRoutes({ ...parts, refuseLoop: async () => {} });
+  const { cordonRemote } = remoteRoutes({ ...parts, checkUrl: async () => {} });
   const input = { params: { name: "a" }, query: undefined, body: { cordoned: true } };
   return await cordonRemote?.(input, asking(ADMIN)).catch((error: unknown) => error);
 }
