@@ -1,5 +1,5 @@
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
-import { isFinal } from "../protocol/client/link.ts";
+import { disconnected, isFinal } from "../protocol/client/link.ts";
 import type { AttachmentHandlers, SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { resizeEvent } from "../protocol/frame/event.ts";
@@ -18,7 +18,7 @@ const JOURNALLED = SubscribeFlag.Stdout | SubscribeFlag.Events;
  * and `host_unreachable` without an answer. Output and screens go to `sink`, events to `events`.
  */
 export async function followSession(
-  socket: Pick<SessionSocket, "attach">,
+  socket: Pick<SessionSocket, "attach" | "onState">,
   record: SessionRecord,
   flags: number,
   { sink, events }: { readonly sink: Sink; readonly events: Sink },
@@ -64,6 +64,11 @@ export async function followSession(
     await answered(record.id, answer.promise);
   };
   const leave = (): void => attachment[Symbol.dispose]();
+  // The frames behind this subscription wait for its answer.
+  using _lost = socket.onState((state) => {
+    const isLost = state.kind === "closed" || (state.kind === "waiting" && state.isPlanned !== true);
+    if (isLost) answer.reject(state.error ?? disconnected());
+  });
   try {
     const { offset, cols, rows, status } = await answered(record.id, answer.promise);
     // The record is older than the answer.
