@@ -8,7 +8,7 @@ import { stagedCluster } from "./staged-cluster.ts";
 import { SteadyOracle } from "./steady-oracle.ts";
 
 const STREAM_BYTES = 4_000_000;
-const BEGUN_BYTES = 100_000;
+const BEGUN_BYTES = 50_000;
 const LIMITS = { timeoutMs: 120_000 };
 const REMOTE = "ttyhq-remote-0";
 

@@ -10,7 +10,7 @@ import { SteadyOracle } from "./steady-oracle.ts";
 /** Nobody can be so far behind that the server leaves output out. */
 const STREAM_BYTES = 4_000_000;
 /** Output after which a viewer counts as connected. */
-const SOME_BYTES = 100_000;
+const SOME_BYTES = 50_000;
 const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
 
 type ShowParts = {

@@ -11,7 +11,8 @@ shift 3
   until [ -e "$file" ]; do head -c "$bytes"; sleep "$pause"; done
   cat
 }`;
-const PIECE_BYTES = 4_000;
+/** 4 MB of them last for more than three minutes: longer than a busy cluster takes for what happens meanwhile. */
+const PIECE_BYTES = 2_000;
 const PAUSE_S = 0.1;
 
 /**
