@@ -56,12 +56,14 @@ test("an ended session is played to its end, paused, and sought in by keys, slid
   await expect.poll(() => screen(page)).not.toContain("step-two");
   expect(await screen(page)).toContain("step-one");
   expect(await position(page)).toBeCloseTo(marker?.[0] ?? Number.NaN, 1);
-  // Five seconds are more than all of it.
   await page.button("Play").focus();
-  await page.page.keyboard.press("ArrowRight");
-  await expect.poll(() => screen(page)).toContain("step-three");
-  await page.page.keyboard.press("ArrowLeft");
-  await expect.poll(() => position(page)).toBe(0);
+  const pressed = async <T>(key: string, seen: (page: PageDriver) => Promise<T>): Promise<T> => {
+    await page.page.keyboard.press(key);
+    return await seen(page);
+  };
+  // Five seconds with each press.
+  await expect.poll(() => pressed("ArrowRight", screen)).toContain("step-three");
+  await expect.poll(() => pressed("ArrowLeft", position)).toBe(0);
   await page.page.getByRole("slider", { name: "Position" }).press("End");
   await expect.poll(() => screen(page)).toContain("step-three");
 });

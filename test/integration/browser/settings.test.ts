@@ -51,11 +51,11 @@ test("a theme, a font and its size are there at once and after a reload", async 
   await closeSettings(page);
   const frame = page.page.locator(".terminal-frame");
   const ground = () => frame.evaluate((element) => getComputedStyle(element).backgroundColor);
-  expect(await ground()).toBe("rgb(46, 52, 64)");
+  await expect.poll(ground).toBe("rgb(46, 52, 64)");
   await expect.poll(async () => (await page.size()).cols).toBeLessThan(before.cols);
   await page.page.reload();
   await page.shows("ready> ");
-  expect(await ground()).toBe("rgb(46, 52, 64)");
+  await expect.poll(ground).toBe("rgb(46, 52, 64)");
   await openSettings(page);
   expect(await page.page.getByLabel("Font", { exact: true }).inputValue()).toBe("DejaVu Sans Mono");
 });
@@ -71,7 +71,7 @@ test("code and fonts that were not chosen are not loaded, and icons come when th
       `[...document.fonts].some(({ family, status }) => /icons/.test(family) && status === "loaded")`,
     );
   await expect.poll(hasIcons).toBe(true);
-  expect(await loaded(page, /woff2$/)).toHaveLength(1);
+  await expect.poll(() => loaded(page, /woff2$/)).toHaveLength(1);
 });
 
 test("the bell is silent, a flash, or a sound as well", async () => {
@@ -95,7 +95,7 @@ test("the bell is silent, a flash, or a sound as well", async () => {
   await choose("Flash and sound");
   await page.enter(String.raw`printf '\a'`);
   await flashes.waitFor({ state: "attached" });
-  expect(await page.page.evaluate("tones")).toBe(1);
+  await expect.poll(() => page.page.evaluate("tones")).toBe(1);
 });
 
 test("selected text is copied, if that is chosen", async () => {
