@@ -41,6 +41,8 @@ export class Sizing {
   /** Zoom of a session of another size: now, and before the current gesture. */
   readonly #zoom = { before: 1, now: 1 };
   #fontSizePx: number;
+  /** With such letters a session of another size fits; undefined while it was not drawn. */
+  #shrunkPx: number | undefined;
   #hasEnded = false;
 
   constructor(options: SizingOptions) {
@@ -91,10 +93,9 @@ export class Sizing {
 
   /** Looks at a session of another size more closely. `isOver`: the next scale is relative to this one. */
   zoom(scale: number, isOver: boolean): void {
-    const [session, fitting] = [this.#session.peek(), this.#fitting.peek()];
     this.#zoom.now = Math.min(MAX_ZOOM, Math.max(1, this.#zoom.before * scale));
     if (isOver) this.#zoom.before = this.#zoom.now;
-    if (session !== undefined && fitting !== undefined) this.#adapt(fitting, session);
+    if (this.#shrunkPx !== undefined) this.#drawing.setFontSize(halves(this.#shrunkPx * this.#zoom.now));
   }
 
   /** No program draws any more: the drawing may have another size than the session. */
@@ -127,11 +128,27 @@ export class Sizing {
     this.#ask(fitting);
   }
 
+  /** Cells are whole pixels, so that only trying shows which letters let the session fit. */
   #adapt(fitting: TerminalSize, session: TerminalSize): void {
     const scale = Math.min(1, fitting.cols / session.cols, fitting.rows / session.rows);
-    const shrunk = Math.max(MIN_SHRUNK_FONT_PX, Math.floor(this.#fontSizePx * scale * 2) / 2);
-    this.#drawing.setFontSize(Math.floor(Math.min(this.#fontSizePx, shrunk) * this.#zoom.now * 2) / 2);
+    let px = Math.min(this.#fontSizePx, Math.max(MIN_SHRUNK_FONT_PX, halves(this.#fontSizePx * scale)));
+    this.#drawing.setFontSize(px);
+    while (px > MIN_SHRUNK_FONT_PX && !isWithin(session, this.#drawing.fittingSize ?? session)) {
+      px -= 0.5;
+      this.#drawing.setFontSize(px);
+    }
+    this.#shrunkPx = px;
+    this.#drawing.setFontSize(halves(px * this.#zoom.now));
   }
+}
+
+/** Half pixels, rounded down. */
+function halves(px: number): number {
+  return Math.floor(px * 2) / 2;
+}
+
+function isWithin(one: TerminalSize, other: TerminalSize): boolean {
+  return one.cols <= other.cols && one.rows <= other.rows;
 }
 
 function isSame(one: TerminalSize, other: TerminalSize): boolean {

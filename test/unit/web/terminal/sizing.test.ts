@@ -5,13 +5,16 @@ import { Sizing } from "../../../../src/web/terminal/sizing.ts";
 /** A pane of 840 by 480 pixels, in which a cell is as wide as the font's size and twice as high. */
 function paneOf() {
   const asked: TerminalSize[] = [];
-  const pane = { width: 840, height: 480, fontSizePx: 10, hasScrollback: true };
+  const pane = {
+    ...{ width: 840, height: 480, fontSizePx: 10, hasScrollback: true },
+    rowPx: (fontSizePx: number): number => 2 * fontSizePx,
+  };
   const drawn: TerminalSize[] = [];
   const drawing = {
     get fittingSize() {
       return {
         cols: Math.floor(pane.width / pane.fontSizePx),
-        rows: Math.floor(pane.height / pane.fontSizePx / 2),
+        rows: Math.floor(pane.height / pane.rowPx(pane.fontSizePx)),
       };
     },
     get hasScrollback() {
@@ -47,6 +50,14 @@ test("a session that is larger than the window is drawn with smaller letters", (
   sizing.told({ cols: 84, rows: 24 });
   sizing.layout();
   expect(pane.fontSizePx).toBe(10);
+});
+
+test("letters get smaller until the session fits, however the height of a row is rounded", () => {
+  const { sizing, pane } = paneOf();
+  pane.rowPx = (fontSizePx) => 8 * Math.ceil(fontSizePx / 4);
+  sizing.told({ cols: 80, rows: 21 });
+  sizing.layout();
+  expect(pane.fontSizePx).toBe(8);
 });
 
 test("fitting asks once for the size, and follows the window from then on", () => {
