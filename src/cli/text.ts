@@ -1,3 +1,5 @@
+import { characterWidth } from "../protocol/character-width.ts";
+
 const GAP = "  ";
 /** A flexible column is never narrower, unless all that is in it is. */
 const MIN_WIDTH = 8;
@@ -51,8 +53,6 @@ export function duration(seconds: number): string {
 }
 
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-const WIDE =
-  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 
 /** Replaces control characters with visible escapes. */
 export function printable(text: string): string {
@@ -72,7 +72,7 @@ function graphemes(text: string): Iterable<string> {
 
 export function displayWidth(text: string): number {
   let width = 0;
-  for (const segment of graphemes(text)) width += WIDE.test(segment) ? 2 : 1;
+  for (const segment of graphemes(text)) width += characterWidth(segment);
   return width;
 }
 
@@ -82,7 +82,7 @@ export function clipped(text: string, columns: number): string {
   let kept = "";
   let width = 1;
   for (const segment of graphemes(text)) {
-    width += WIDE.test(segment) ? 2 : 1;
+    width += characterWidth(segment);
     if (width > columns) break;
     kept += segment;
   }

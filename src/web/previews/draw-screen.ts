@@ -1,14 +1,12 @@
 // Draws a screen onto a canvas, as large as fits. A picture to recognize a session by, not a terminal.
 import type { ITheme } from "@xterm/xterm";
+import { characterWidth } from "../../protocol/character-width.ts";
 import type { ScreenSnapshot } from "../../protocol/frame/snapshot.ts";
 import { CellAttribute, type CellColour, type SnapshotCell } from "../../protocol/frame/snapshot-cell.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 
 /** Height of a cell, in widths. */
 const CELL_RATIO = 2;
-/** Characters that take two columns: East Asian scripts, full-width forms and emoji. */
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 const ANSI = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 const BRIGHT = [
   ...["brightBlack", "brightRed", "brightGreen", "brightYellow"],
@@ -64,7 +62,7 @@ function runsOf(cells: readonly SnapshotCell[]): readonly Run[] {
   const runs: Run[] = [];
   let column = 0;
   for (const cell of cells) {
-    const columns = WIDE.test(cell.text) ? 2 : 1;
+    const columns = characterWidth(cell.text);
     const run = runs.at(-1);
     // Other characters may be wider than a cell: each is put into its place.
     const isPlain = cell.text.length <= 1 && cell.text <= "~";

@@ -5,7 +5,7 @@ import { LoginDialog } from "../account/login-dialog.tsx";
 import { PasskeyDialog } from "../account/passkey-dialog.tsx";
 import { routeHash } from "../app/route.ts";
 import type { UserAccess, WorkspaceProps } from "../app/view-props.ts";
-import { Icon, Logo } from "../components/icon.tsx";
+import { Icon, type IconName, Logo } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { Settings } from "../settings/settings.tsx";
 import { ListTools } from "./list-tools.tsx";
@@ -57,14 +57,30 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         <span class="sidebar-user" title={`Logged in as ${access.user}`}>
           {profile?.name ?? access.user}
         </span>
-        <SettingsButton page={page} />
-        {access.kind === "login" && <LoginButton page={page} workspace={workspace} />}
-        {access.kind === "login" && <PasskeyButton workspace={workspace} />}
+        <DialogButton
+          label="Settings"
+          icon="settings"
+          dialog={(onClose) => <Settings page={page} onClose={onClose} />}
+        />
         {access.kind === "login" && (
-          <button type="button" class="button ghost small" onClick={() => void page.login.logOut()}>
-            <Icon name="exit" />
-            Log out
-          </button>
+          <>
+            <DialogButton
+              label="Logins"
+              icon="machine"
+              dialog={(onClose) => (
+                <LoginDialog client={workspace.client} now={page.clock.now.value} onClose={onClose} />
+              )}
+            />
+            <DialogButton
+              label="Passkeys"
+              icon="key"
+              dialog={(onClose) => <PasskeyDialog client={workspace.client} onClose={onClose} />}
+            />
+            <button type="button" class="button ghost small" onClick={() => void page.login.logOut()}>
+              <Icon name="exit" />
+              Log out
+            </button>
+          </>
         )}
         {access.kind === "known" && access.logoutPath !== undefined && (
           <a class="button ghost small" href={access.logoutPath}>
@@ -77,52 +93,20 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
   );
 }
 
-function SettingsButton({ page }: Pick<WorkspaceProps, "page">): VNode {
-  const dialog = useToggle();
-  return (
-    <>
-      <button
-        type="button"
-        class="button ghost small"
-        aria-label="Settings"
-        title="Settings"
-        onClick={dialog.on}
-      >
-        <Icon name="settings" />
-      </button>
-      {dialog.isOn && <Settings page={page} onClose={dialog.off} />}
-    </>
-  );
-}
+type DialogButtonProps = {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly dialog: (onClose: () => void) => VNode;
+};
 
-function LoginButton({ page, workspace }: WorkspaceProps): VNode {
-  const dialog = useToggle();
+function DialogButton({ label, icon, dialog }: DialogButtonProps): VNode {
+  const toggle = useToggle();
   return (
     <>
-      <button type="button" class="button ghost small" aria-label="Logins" title="Logins" onClick={dialog.on}>
-        <Icon name="machine" />
+      <button type="button" class="button ghost small" aria-label={label} title={label} onClick={toggle.on}>
+        <Icon name={icon} />
       </button>
-      {dialog.isOn && (
-        <LoginDialog client={workspace.client} now={page.clock.now.value} onClose={dialog.off} />
-      )}
-    </>
-  );
-}
-
-function PasskeyButton({ workspace }: Pick<WorkspaceProps, "workspace">): VNode {
-  const dialog = useToggle();
-  return (
-    <>
-      <button
-        type="button"
-        class="button ghost small"
-        aria-label="Passkeys"
-        title="Passkeys"
-        onClick={dialog.on}
-      >
-        <Icon name="key" />
-      </button>
-      {dialog.isOn && <PasskeyDialog client={workspace.client} onClose={dialog.off} />}
+      {toggle.isOn && dialog(toggle.off)}
     </>
   );
 }
