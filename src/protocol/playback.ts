@@ -62,10 +62,6 @@ export class PlaybackClock {
     return this.#isPaused;
   }
 
-  get speed(): number {
-    return this.#speed;
-  }
-
   /** Aborted at the next change. */
   get changed(): AbortSignal {
     return this.#change.signal;

@@ -25,15 +25,18 @@ export type SnapshotCell = {
 const MAX_TEXT_BYTES = 255;
 
 /** Bits of a cell's first byte. */
-const STYLED = 0x80;
-const UTF8 = 0x40;
-const HAS_FG = 0x20;
-const HAS_BG = 0x10;
-const RGB_FG = 0x08;
-const RGB_BG = 0x04;
+export const CellBit = {
+  Styled: 0x80,
+  Utf8: 0x40,
+  HasFg: 0x20,
+  HasBg: 0x10,
+  RgbFg: 0x08,
+  RgbBg: 0x04,
+  /** 0: a space. */
+  Kind: 0x03,
+} as const;
 const KIND_ASCII = 1;
 const KIND_UTF8 = 2;
-const KIND_MASK = 3;
 
 const encoder = new TextEncoder();
 
@@ -52,7 +55,7 @@ export function writeCell(target: Uint8Array, start: number, cell: SnapshotCell)
   const type = styleBits(cell) | textBits(cell);
   target[start] = type;
   const at = writeText(target, start + 1, cell.text, type);
-  if ((type & STYLED) === 0) return at;
+  if ((type & CellBit.Styled) === 0) return at;
   target[at] = cell.attributes;
   return writeColour(target, writeColour(target, at + 1, cell.fg), cell.bg);
 }
@@ -60,19 +63,21 @@ export function writeCell(target: Uint8Array, start: number, cell: SnapshotCell)
 /** A letter with a combining mark is UTF-8, not ASCII. */
 function textBits(cell: SnapshotCell): number {
   if (isSpace(cell)) return 0;
-  return cell.text.length === 1 && cell.text < "\x80" ? KIND_ASCII : UTF8 | KIND_UTF8;
+  return cell.text.length === 1 && cell.text < "\x80" ? KIND_ASCII : CellBit.Utf8 | KIND_UTF8;
 }
 
 function styleBits({ fg, bg, attributes }: SnapshotCell): number {
   if (attributes === 0 && fg === undefined && bg === undefined) return 0;
-  const fgBits = fg === undefined ? 0 : typeof fg === "number" ? HAS_FG : HAS_FG | RGB_FG;
-  const bgBits = bg === undefined ? 0 : typeof bg === "number" ? HAS_BG : HAS_BG | RGB_BG;
-  return STYLED | fgBits | bgBits;
+  const fgBits =
+    fg === undefined ? 0 : typeof fg === "number" ? CellBit.HasFg : CellBit.HasFg | CellBit.RgbFg;
+  const bgBits =
+    bg === undefined ? 0 : typeof bg === "number" ? CellBit.HasBg : CellBit.HasBg | CellBit.RgbBg;
+  return CellBit.Styled | fgBits | bgBits;
 }
 
 function writeText(target: Uint8Array, at: number, text: string, type: number): number {
-  if ((type & KIND_MASK) === 0) return at;
-  if ((type & UTF8) === 0) {
+  if ((type & CellBit.Kind) === 0) return at;
+  if ((type & CellBit.Utf8) === 0) {
     target[at] = text.charCodeAt(0);
     return at + 1;
   }

@@ -18,15 +18,15 @@ export type ScreenSnapshot = {
 
 type Row = readonly SnapshotCell[];
 
-const HEADER_BYTES = 28;
+export const SNAPSHOT_HEADER_BYTES = 28;
 const ROW_HEADER_BYTES = 3;
-const EMPTY_ROW = 0xfe;
-const FULL_ROW = 0xfd;
+/** The first byte of a row. */
+export const RowMarker = { Empty: 0xfe, Full: 0xfd } as const;
 
 /** Omits blank cells at the end of rows and blank rows at the bottom, but not all: clients drop less than 32 bytes. */
 export function encodeSnapshot(screen: ScreenSnapshot): Uint8Array<ArrayBuffer> {
   const rows = trimRows(screen.rows.map(trimCells));
-  const target = new Uint8Array(rows.reduce((bytes, row) => bytes + maxRowBytes(row), HEADER_BYTES));
+  const target = new Uint8Array(rows.reduce((bytes, row) => bytes + maxRowBytes(row), SNAPSHOT_HEADER_BYTES));
   // In this order for every client, whatever the order in the frame.
   target.set([0x54, 0x56, SNAPSHOT_VERSION, 0]);
   writeU32(target, 4, screen.cols);
@@ -36,7 +36,7 @@ export function encodeSnapshot(screen: ScreenSnapshot): Uint8Array<ArrayBuffer> 
   writeU32(target, 20, screen.cursorY);
   return target.slice(
     0,
-    rows.reduce((at, row) => writeRow(target, at, row), HEADER_BYTES),
+    rows.reduce((at, row) => writeRow(target, at, row), SNAPSHOT_HEADER_BYTES),
   );
 }
 
@@ -65,11 +65,11 @@ function maxRowBytes(row: Row): number {
 
 function writeRow(target: Uint8Array, start: number, row: Row): number {
   if (row.length === 0) {
-    target[start] = EMPTY_ROW;
+    target[start] = RowMarker.Empty;
     target[start + 1] = 1;
     return start + 2;
   }
-  target[start] = FULL_ROW;
+  target[start] = RowMarker.Full;
   writeU16(target, start + 1, row.length);
   return row.reduce((at, cell) => writeCell(target, at, cell), start + ROW_HEADER_BYTES);
 }

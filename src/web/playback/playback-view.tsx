@@ -75,16 +75,17 @@ type PlaybackProps = { readonly playback: RecordingPlayback };
 /** Fields and buttons keep the keys that they use themselves. */
 function seekByKey(event: KeyboardEvent, playback: RecordingPlayback): void {
   if (event.target instanceof Element && event.target.matches("input, select, button, a")) return;
-  const actions: Readonly<Record<string, () => void>> = {
-    " ": () => playback.toggle(),
-    ArrowLeft: () => playback.seek(playback.position.value - SEEK_S),
-    ArrowRight: () => playback.seek(playback.position.value + SEEK_S),
-  };
-  const action = actions[event.key];
-  if (action === undefined) return;
+  if (event.key === " ") playback.toggle();
+  else if (!seekByArrow(event.key, playback)) return;
   event.preventDefault();
   event.stopPropagation();
-  action();
+}
+
+/** Whether the key is an arrow that seeks. */
+function seekByArrow(key: string, playback: RecordingPlayback): boolean {
+  if (key !== "ArrowLeft" && key !== "ArrowRight") return false;
+  playback.seek(playback.position.value + (key === "ArrowLeft" ? -SEEK_S : SEEK_S));
+  return true;
 }
 
 type ExportProps = { readonly label: string; readonly onExport: () => Promise<void> };
@@ -114,10 +115,7 @@ function PlayButton({ playback }: PlaybackProps): VNode {
       class="button ghost"
       aria-label={isPaused ? "Play" : "Pause"}
       onClick={() => playback.toggle()}
-      onKeyDown={({ key }) => {
-        if (key === "ArrowLeft") playback.seek(playback.position.value - SEEK_S);
-        if (key === "ArrowRight") playback.seek(playback.position.value + SEEK_S);
-      }}
+      onKeyDown={({ key }) => void seekByArrow(key, playback)}
     >
       <Icon name={isPaused ? "play" : "pause"} />
     </button>

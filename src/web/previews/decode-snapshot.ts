@@ -1,23 +1,15 @@
 // Decodes SNAPSHOT_VT payloads (facts 2), which only clients do.
 import { PayloadError, readU16, readU32 } from "../../protocol/frame/frame.ts";
-import { type ScreenSnapshot, SNAPSHOT_VERSION } from "../../protocol/frame/snapshot.ts";
-import type { CellColour, SnapshotCell } from "../../protocol/frame/snapshot-cell.ts";
+import {
+  RowMarker,
+  type ScreenSnapshot,
+  SNAPSHOT_HEADER_BYTES,
+  SNAPSHOT_VERSION,
+} from "../../protocol/frame/snapshot.ts";
+import { CellBit, type CellColour, type SnapshotCell } from "../../protocol/frame/snapshot-cell.ts";
 import { MAX_TERMINAL_SIZE } from "../../protocol/limits.ts";
 
 type Row = readonly SnapshotCell[];
-
-const HEADER_BYTES = 28;
-const EMPTY_ROW = 0xfe;
-const FULL_ROW = 0xfd;
-
-/** Bits of a cell's first byte. */
-const STYLED = 0x80;
-const UTF8 = 0x40;
-const HAS_FG = 0x20;
-const HAS_BG = 0x10;
-const RGB_FG = 0x08;
-const RGB_BG = 0x04;
-const KIND_MASK = 3;
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -62,8 +54,8 @@ class ByteReader {
 
 /** Throws PayloadError where the bytes are no snapshot of version 1; what follows its last row is ignored. */
 export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
-  if (bytes.length < HEADER_BYTES)
-    throw invalid(`${bytes.length} bytes, at least ${HEADER_BYTES} are needed`);
+  if (bytes.length < SNAPSHOT_HEADER_BYTES)
+    throw invalid(`${bytes.length} bytes, at least ${SNAPSHOT_HEADER_BYTES} are needed`);
   const magic = readU16(bytes, 0);
   if (magic !== 0x5654 && magic !== 0x5456) throw invalid("wrong magic");
   if (bytes[2] !== SNAPSHOT_VERSION) throw invalid(`version ${bytes[2]}, not ${SNAPSHOT_VERSION}`);
@@ -75,17 +67,17 @@ export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
     viewportY: readI32(bytes, 12),
     cursorX: readI32(bytes, 16),
     cursorY: readI32(bytes, 20),
-    rows: readRows(new ByteReader(bytes, HEADER_BYTES), rows),
+    rows: readRows(new ByteReader(bytes, SNAPSHOT_HEADER_BYTES), rows),
   };
 }
 
 function readCell(reader: ByteReader): SnapshotCell {
   const type = reader.byte();
   const text = readText(reader, type);
-  if ((type & STYLED) === 0) return { text, attributes: 0 };
+  if ((type & CellBit.Styled) === 0) return { text, attributes: 0 };
   const attributes = reader.byte();
-  const fg = (type & HAS_FG) === 0 ? {} : { fg: readColour(reader, (type & RGB_FG) !== 0) };
-  const bg = (type & HAS_BG) === 0 ? {} : { bg: readColour(reader, (type & RGB_BG) !== 0) };
+  const fg = (type & CellBit.HasFg) === 0 ? {} : { fg: readColour(reader, (type & CellBit.RgbFg) !== 0) };
+  const bg = (type & CellBit.HasBg) === 0 ? {} : { bg: readColour(reader, (type & CellBit.RgbBg) !== 0) };
   return { text, attributes, ...fg, ...bg };
 }
 
@@ -93,8 +85,8 @@ function readRows(reader: ByteReader, count: number): readonly Row[] {
   const rows: Row[] = [];
   while (rows.length < count) {
     const marker = reader.byte();
-    if (marker === FULL_ROW) rows.push(Array.from({ length: reader.u16() }, () => readCell(reader)));
-    else if (marker === EMPTY_ROW) {
+    if (marker === RowMarker.Full) rows.push(Array.from({ length: reader.u16() }, () => readCell(reader)));
+    else if (marker === RowMarker.Empty) {
       for (let left = Math.min(reader.byte(), count - rows.length); left > 0; left--) rows.push([]);
     } else throw invalid(`${marker} begins no row`);
   }
@@ -110,8 +102,8 @@ function invalid(reason: string, cause?: unknown): PayloadError {
 }
 
 function readText(reader: ByteReader, type: number): string {
-  if ((type & KIND_MASK) === 0) return " ";
-  return (type & UTF8) === 0 ? String.fromCharCode(reader.byte()) : reader.text(reader.byte());
+  if ((type & CellBit.Kind) === 0) return " ";
+  return (type & CellBit.Utf8) === 0 ? String.fromCharCode(reader.byte()) : reader.text(reader.byte());
 }
 
 function readColour(reader: ByteReader, isRgb: boolean): CellColour {

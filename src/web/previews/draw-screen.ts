@@ -7,8 +7,9 @@ import type { TerminalSize } from "../../protocol/schemas/session.ts";
 
 /** Height of a cell, in widths. */
 const CELL_RATIO = 2;
-const ANSI = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
-const BRIGHT = [
+/** The first 16 colours of the palette. */
+const NAMED = [
+  ...["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"],
   ...["brightBlack", "brightRed", "brightGreen", "brightYellow"],
   ...["brightBlue", "brightMagenta", "brightCyan", "brightWhite"],
 ] as const;
@@ -62,10 +63,10 @@ function runsOf(cells: readonly SnapshotCell[]): readonly Run[] {
   const runs: Run[] = [];
   let column = 0;
   for (const cell of cells) {
-    const columns = characterWidth(cell.text);
-    const run = runs.at(-1);
     // Other characters may be wider than a cell: each is put into its place.
     const isPlain = cell.text.length <= 1 && cell.text <= "~";
+    const columns = isPlain ? 1 : characterWidth(cell.text);
+    const run = runs.at(-1);
     if (run !== undefined && isPlain && run.columns === run.text.length && isAlike(run.style, cell)) {
       run.text += cell.text || " ";
       run.columns += 1;
@@ -99,16 +100,15 @@ function colours(
 
 function colourOf(colour: CellColour, theme: ITheme): string | undefined {
   if (typeof colour === "object") return rgb(colour.r, colour.g, colour.b);
-  const named = [...ANSI, ...BRIGHT][colour];
+  const named = NAMED[colour];
   if (named !== undefined) return theme[named];
-  if (colour >= 232) return rgb(...gray(8 + 10 * (colour - 232)));
+  if (colour >= 232) {
+    const level = 8 + 10 * (colour - 232);
+    return rgb(level, level, level);
+  }
   const step = (index: number): number => (index === 0 ? 0 : 55 + 40 * index);
   const cube = colour - 16;
   return rgb(step(Math.floor(cube / 36)), step(Math.floor(cube / 6) % 6), step(cube % 6));
-}
-
-function gray(level: number): readonly [number, number, number] {
-  return [level, level, level];
 }
 
 function rgb(r: number, g: number, b: number): string {
