@@ -37,7 +37,7 @@ export type PlaybackClockOptions = {
   readonly position?: number;
 };
 
-/** The position of a playback, which goes on with time unless it is paused. */
+/** The position of a playback. It advances with time unless the playback is paused. */
 export class PlaybackClock {
   readonly #now: () => number;
   #speed: number;
