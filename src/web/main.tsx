@@ -14,6 +14,7 @@ import "./styles/branch.css";
 import "./styles/previews.css";
 import "./styles/recording.css";
 import "./styles/settings.css";
+import "./styles/views.css";
 import { App } from "./app/app.tsx";
 import { Page } from "./app/page.ts";
 import { exposeDiagnosis } from "./diagnosis.ts";

@@ -8,6 +8,7 @@ import { discoverRepositories } from "../discovery.ts";
 import type { FollowMode } from "../follow/follow-mode.ts";
 import type { Git, GitProgram } from "../git.ts";
 import { findRepository, type Repository } from "../repository.ts";
+import { readLosses } from "../status/losses.ts";
 import { statusOf } from "../status/status.ts";
 import { readBranches } from "../worktrees/branches.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
@@ -67,7 +68,12 @@ function queryAnswers({ program }: Parts) {
     program.at(absolute(program, pathOf(named)), signal);
   return {
     repositoryInfo: ({ query }, caller) => inRepository(at(query, caller), async () => ({})),
-    repositoryStatus: ({ query }, caller) => inRepository(at(query, caller), readCounts),
+    repositoryStatus: ({ query }, caller) =>
+      inRepository(at(query, caller), async (git, repository) => {
+        const counts = await readCounts(git, repository);
+        if (query.losses === "0" || repository.isBare) return counts;
+        return { ...counts, losses: await readLosses(git.at(repository.root)) };
+      }),
     repositoryRemote: ({ query }, caller) =>
       inRepository(at(query, caller), async (git) => {
         const remoteUrl = (await readOrigin(git)) ?? null;

@@ -20,6 +20,7 @@ import {
   RepositoryRemote,
   RepositoryStatus,
   RepositorySummary,
+  StatusQuery,
   SwitchBranch,
   WorktreeList,
 } from "../schemas/git.ts";
@@ -101,6 +102,7 @@ export const gitEndpoints = {
     reply: json(RepositoryInfo),
   }),
   repositoryStatus: folder.get("/api/git/status", "Branch, changed files, and commits ahead and behind", {
+    query: StatusQuery,
     reply: json(RepositoryStatus),
   }),
   repositoryRemote: folder.get("/api/git/remote", "The URL of origin", { reply: json(RepositoryRemote) }),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_LISTED_LOSSES } from "../limits.ts";
 
 /** A folder on the server's machine. */
 export const GitPath = z
@@ -24,6 +25,13 @@ function ofRepository<S extends z.ZodRawShape>(shape: S) {
 
 export const RepositoryQuery = z
   .object({ repoPath: path, gitRepoPath: path, path })
+  .refine((query) => (query.repoPath ?? query.gitRepoPath ?? query.path) !== undefined, {
+    ...{ error: "is missing", path: ["repoPath"] },
+  });
+
+/** `losses`: also reports what is lost with the worktree. */
+export const StatusQuery = z
+  .object({ ...RepositoryQuery.shape, losses: z.enum(["0", "1"]).default("0").describe("1: with `losses`") })
   .refine((query) => (query.repoPath ?? query.gitRepoPath ?? query.path) !== undefined, {
     ...{ error: "is missing", path: ["repoPath"] },
   });
@@ -93,7 +101,23 @@ const counts = {
   hasChanges: z.boolean().optional(),
 };
 
-export const RepositoryStatus = z.object({ ...place, currentBranch: z.string().optional(), ...counts });
+/** What no commit and no other place has. Folders that are untracked or ignored as a whole count as one file. */
+export const WorktreeLosses = z.object({
+  changed: Count.describe("files with uncommitted changes, staged or not"),
+  untracked: Count,
+  ignored: Count,
+  files: z
+    .array(z.object({ path: z.string(), kind: z.enum(["changed", "untracked", "ignored"]) }))
+    .max(MAX_LISTED_LOSSES)
+    .describe("the first of them, with a slash after folders"),
+  unpushed: Count.optional().describe("commits that no branch of a remote has; absent without remotes"),
+});
+export type WorktreeLosses = z.infer<typeof WorktreeLosses>;
+
+export const RepositoryStatus = z.object({
+  ...{ ...place, currentBranch: z.string().optional(), ...counts },
+  losses: WorktreeLosses.optional().describe("with losses=1"),
+});
 export type RepositoryStatus = z.infer<typeof RepositoryStatus>;
 
 const Address = z.string().nullable().describe("without a password; null without an origin");

@@ -8,6 +8,8 @@ import { NewSession } from "../sessions/new-session.tsx";
 import { Sidebar } from "../sessions/sidebar.tsx";
 import { Switcher } from "../sessions/switcher.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
+import { isLazyView, LazyView } from "./lazy-view.tsx";
+import { routeHash } from "./route.ts";
 import type { UserAccess, WorkspaceProps } from "./view-props.ts";
 
 /** The list beside what is open; on a narrow screen the one or the other, as the address says. */
@@ -34,6 +36,8 @@ export function WorkspaceView({
       <main class="stage">
         {open !== undefined ? (
           <SessionView key={open.id} page={page} workspace={workspace} open={open} />
+        ) : isLazyView(route.view) ? (
+          <LazyView key={routeHash(route)} page={page} workspace={workspace} view={route.view} />
         ) : route.view === "previews" ? (
           <PreviewGrid page={page} workspace={workspace} />
         ) : (

@@ -1,6 +1,7 @@
 // Everything that belongs to one login: the connection, the list, the session that is open. It ends with the login.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { z } from "zod";
+import { type Caller, createCaller } from "../../protocol/client/caller.ts";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import type { ConnectionState } from "../../protocol/client/connection.ts";
 import { fetchSend } from "../../protocol/client/fetch-send.ts";
@@ -12,6 +13,7 @@ import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import { SubscribeFlag } from "../../protocol/frame/payload.ts";
 import { PAGE_PING_INTERVAL_MS } from "../../protocol/limits.ts";
+import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import type { Login } from "../login/login.ts";
@@ -45,6 +47,7 @@ export class Workspace implements Disposable {
   /** Whoever uses it came by a link to one session. */
   readonly isGuests: boolean;
   readonly #options: WorkspaceOptions;
+  readonly #send: Send;
   readonly #socket: SessionSocket;
   readonly #scope = new DisposableStack();
   readonly #connection: Signal<ConnectionState>;
@@ -55,7 +58,8 @@ export class Workspace implements Disposable {
     const { login, window } = options;
     const state = login.state.peek();
     this.isGuests = state.kind === "in" && state.access.kind === "guest";
-    this.client = clientOf(login);
+    this.#send = sendOf(login);
+    this.client = createClient(this.#send);
     this.permissions = new Permissions(
       async () => (await this.client.call(endpoints.verifyToken)).permissions,
     );
@@ -67,8 +71,7 @@ export class Workspace implements Disposable {
         if (state.kind === "open") void this.permissions.refresh();
       }),
     );
-    const subscribe = (listener: (event: ServerEvent) => void): Disposable =>
-      this.#socket.subscribeGlobal(listener);
+    const subscribe: Workspace["subscribe"] = (listener) => this.subscribe(listener);
     this.sessions = this.#scope.use(
       new SessionList({
         list: (signal) => this.client.reply(endpoints.listSessions, {}, signal).then(snapshotOf),
@@ -103,6 +106,16 @@ export class Workspace implements Disposable {
 
   get open(): ReadonlySignal<OpenSession | undefined> {
     return this.#open;
+  }
+
+  /** The events of the server. */
+  subscribe(listener: (event: ServerEvent) => void): Disposable {
+    return this.#socket.subscribeGlobal(listener);
+  }
+
+  /** Requests that belong to a machine rather than to a session: at an HQ they go through it. */
+  callerOf({ source = LOCAL }: Pick<SessionRecord, "source">): Caller {
+    return source === LOCAL ? this.client : createCaller(throughHq(this.#send, source));
   }
 
   /** Tries to connect now instead of later. */
@@ -310,10 +323,14 @@ const ACTIONS_AT_ONCE = 6;
 const RetryAfter = z.object({ details: z.object({ retryAfterSeconds: z.number() }) });
 
 /** With the token of the moment; a refusal ends the login. */
-function clientOf(login: Login): Client {
+function sendOf(login: Login): Send {
   const token = (): string | undefined => login.token;
-  const send = fetchSend({ origin: "", token });
-  return createClient(watchedSend(send, token, (refused) => login.refused(refused)));
+  return watchedSend(fetchSend({ origin: "", token }), token, (refused) => login.refused(refused));
+}
+
+function throughHq(send: Send, remote: string): Send {
+  const proxy = `/api/remotes/${encodeURIComponent(remote)}/proxy`;
+  return (request) => send({ ...request, path: `${proxy}${request.path}` });
 }
 
 const UNAUTHORIZED = 401;

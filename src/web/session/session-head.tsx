@@ -43,7 +43,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
             )}
             {detail !== "" && <span class="session-program">{detail}</span>}
             {record.cwd !== "" && <span class="session-folder">{folderWords(record.cwd)}</span>}
-            <Branch git={record} />
+            <BranchLink workspace={workspace} record={record} />
             <RecordingMark record={record} />
           </p>
         )}
@@ -83,6 +83,22 @@ function Name({ workspace, record }: RecordProps): VNode {
     <h1 class="session-name">
       <span title={record.name}>{nameWords(record)}</span>
     </h1>
+  );
+}
+
+/** Leads to the worktrees, for those who may use repositories. */
+function BranchLink({ workspace, record }: RecordProps): VNode {
+  if (record.gitRepoPath === undefined || !workspace.permissions.has("repositories:use")) {
+    return <Branch git={record} />;
+  }
+  return (
+    <a
+      class="branch-link"
+      href={routeHash({ view: "worktrees", id: record.id })}
+      aria-label={`Worktrees (${record.gitBranch || "detached"})`}
+    >
+      <Branch git={record} />
+    </a>
   );
 }
 

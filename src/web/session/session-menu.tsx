@@ -1,6 +1,7 @@
 import type { RefObject, VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { routeHash } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
@@ -46,6 +47,12 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
       {menu.isOn && (
         <div class="menu">
           {record !== undefined && mayShare && <ShareItem onClick={share} />}
+          {record?.gitRepoPath !== undefined && workspace.permissions.has("repositories:use") && (
+            <a class="menu-item" href={routeHash({ view: "worktrees", id: record.id })}>
+              <Icon name="branch" />
+              Worktrees and follow mode
+            </a>
+          )}
           {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
           <button type="button" class="menu-item" onClick={adjust}>
             <Icon name="settings" />

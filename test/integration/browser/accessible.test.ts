@@ -1,10 +1,12 @@
 // What axe-core finds, in every view of the page; and whether colours in the terminal can be read.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { PALETTE_NAMES } from "../../../src/web/terminal/emulator/palette.ts";
+import { GitRoom } from "../harness/git-repository.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { Chromium } from "./chromium.ts";
 import type { PageDriver } from "./page-driver.ts";
@@ -36,6 +38,27 @@ async function logIn(page: PageDriver): Promise<void> {
   await page.connection("open");
 }
 
+/** Of a repository with one more worktree. */
+async function worktreeFindings(driver: PageDriver): Promise<readonly string[]> {
+  await using room = await GitRoom.make();
+  const repository = await room.repository();
+  await room.append(join(await room.worktree(repository, "feature"), "a.txt"), "more\n");
+  await driver.start("sleep 1000", { cwd: repository });
+  const { page } = driver;
+  await page.getByRole("link", { name: "Worktrees (main)" }).click();
+  await driver.button("Delete the worktree feature").waitFor();
+  const found = [...(await findings(driver, "worktrees"))];
+  await driver.button("Delete the worktree feature").click();
+  await page.getByText("The branch feature stays").waitFor();
+  found.push(...(await findings(driver, "what is lost with a worktree")));
+  await driver.button("Cancel").click();
+  await driver.button("Follow feature").click();
+  await page.getByText("What would happen").waitFor();
+  found.push(...(await findings(driver, "dry run of follow mode")));
+  await driver.button("Cancel").click();
+  return found;
+}
+
 test.each(["dark", "light"] as const)(
   "axe-core finds nothing in any view, in %s colours",
   async (colorScheme) => {
@@ -49,6 +72,7 @@ test.each(["dark", "light"] as const)(
     await logIn(page);
     await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
     found.push(...(await findings(page, "new session")));
+    found.push(...(await worktreeFindings(page)));
     await page.startShell();
     found.push(...(await findings(page, "session")));
     await page.page.evaluate(`Promise.all(Array.from({ length: 7 }, () => fetch("/api/sessions", {

@@ -47,6 +47,38 @@ describe("GET /api/git/repo-info", () => {
 });
 
 describe("GET /api/git/status", () => {
+  test("names what would be lost with a worktree: also what git ignores, and commits that no remote has", async () => {
+    const repository = await fresh();
+    await room.write(join(repository, ".gitignore"), ".env\nout/\n");
+    await room.commit(repository);
+    const clone = room.at(`clone${names}`);
+    await room.git(room.path, "clone", "--quiet", repository, clone);
+    const tree = await room.worktree(clone, "feature");
+    const losses = async (path: string): Promise<unknown> =>
+      Object(await json("git/status", { path, losses: "1" })).losses;
+    const nothing = { changed: 0, untracked: 0, ignored: 0, files: [], unpushed: 0 };
+    expect(await losses(tree)).toEqual(nothing);
+    await room.commit(tree, "only here");
+    for (const name of ["new file", "notes/1", ".env", "out/1"]) await room.write(join(tree, name), "x\n");
+    await room.append(join(tree, "a.txt"), "more\n");
+    await room.git(tree, "rm", "--quiet", "folder/b.txt");
+    const files = [
+      { path: "a.txt", kind: "changed" },
+      { path: "folder/b.txt", kind: "changed" },
+      { path: "new file", kind: "untracked" },
+      { path: "notes/", kind: "untracked" },
+      { path: ".env", kind: "ignored" },
+      { path: "out/", kind: "ignored" },
+    ];
+    expect(await losses(join(tree, "notes"))).toEqual({
+      ...{ changed: 2, untracked: 2, ignored: 2, unpushed: 1 },
+      files: expect.arrayContaining(files),
+    });
+    // Without a remote nothing can be pushed, and nobody asked about losses.
+    expect(await losses(repository)).not.toHaveProperty("unpushed");
+    expect(await json("git/status", { path: tree })).not.toHaveProperty("losses");
+  });
+
   test("counts what was done to the files", async () => {
     const repository = await fresh();
     for (const name of ["m1", "m2", "s", "d", "ds", "old"])

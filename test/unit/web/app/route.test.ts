@@ -3,7 +3,11 @@ import { parseRoute, routeHash, secretsIn } from "../../../../src/web/app/route.
 
 test("every view has an address that leads back to it", () => {
   const session = { view: "session", id: "A_b-9" } as const;
-  for (const route of [{ view: "list" }, { view: "new" }, session, { ...session, at: 12.5 }] as const) {
+  const plain = (["list", "new", "previews", "machines", "audit", "account"] as const).map((view) => ({
+    view,
+  }));
+  const repository = { view: "worktrees", id: "A_b-9" } as const;
+  for (const route of [...plain, repository, session, { ...session, at: 12.5 }]) {
     expect(parseRoute(routeHash(route))).toEqual(route);
   }
 });
@@ -20,6 +24,8 @@ test("an address that means nothing is the list", () => {
     "#/s/a?t=-1",
     "#/s/a?t=x",
     "#/nowhere",
+    "#/worktrees",
+    "#/worktrees/a/b",
   ]) {
     expect(parseRoute(hash)).toEqual({ view: "list" });
   }

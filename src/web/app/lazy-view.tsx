@@ -1,0 +1,31 @@
+// Views that the first load of the page does without.
+import type { VNode } from "preact";
+import { useLoaded } from "../components/loaded.ts";
+import type { WorkspaceProps } from "./view-props.ts";
+
+type View = { readonly View: (props: WorkspaceProps) => VNode };
+
+const LOADERS = {
+  worktrees: async (): Promise<View> => {
+    const { WorktreesView } = await import("../worktrees/worktrees-view.tsx");
+    return { View: WorktreesView };
+  },
+} as const;
+
+export type LazyViewName = keyof typeof LOADERS;
+
+export function isLazyView(view: string): view is LazyViewName {
+  return view in LOADERS;
+}
+
+/** Needs a `key`: another view is another component. */
+export function LazyView({
+  page,
+  workspace,
+  view,
+}: WorkspaceProps & { readonly view: LazyViewName }): VNode | undefined {
+  const code = useLoaded(LOADERS[view], (error) =>
+    page.notices.failed("This view did not load; reload the page", error),
+  );
+  return code && <code.View page={page} workspace={workspace} />;
+}

@@ -1,0 +1,122 @@
+// Creating a worktree, and switching the main one to another branch.
+import type { VNode } from "preact";
+import { useId } from "preact/hooks";
+import { Dialog } from "../components/dialog.tsx";
+import { Failure } from "../components/failure.tsx";
+import { useSubmission } from "../components/submission.ts";
+import { TextField } from "../components/text-field.tsx";
+import { folderWords } from "../session/words.ts";
+import type { Repository, RepositoryState } from "./repository.ts";
+
+type ChangeDialogProps = {
+  readonly repository: Repository;
+  readonly state: RepositoryState;
+  readonly onClose: () => void;
+};
+
+const PLAIN_TEXT = { autocomplete: "off", autocapitalize: "none", spellcheck: false } as const;
+
+export function CreateDialog({ repository, state, onClose }: ChangeDialogProps): VNode {
+  const { branches, list } = state;
+  const free = branches.filter(({ worktree, remote }) => worktree === undefined && !remote);
+  const main = list.worktrees.find(({ isMain }) => isMain)?.path ?? list.repoPath;
+  const { isBusy, failure, onSubmit } = useSubmission("The worktree was not created.", async (fields) => {
+    const text = (name: string): string => String(fields.get(name) ?? "").trim();
+    const [branch, baseBranch, path] = [text("branch"), text("base"), text("path")];
+    await repository.create({
+      branch,
+      // An existing branch has its start already.
+      ...(baseBranch !== "" && !branches.some(({ name }) => name === branch) && { baseBranch }),
+      ...(path !== "" && { path }),
+    });
+    onClose();
+  });
+  const names = useId();
+  return (
+    <Dialog
+      title="New worktree"
+      about="A folder of its own for a branch: for a colleague, a coding agent, or a second task."
+      onClose={onClose}
+    >
+      <form class="share-form" onSubmit={onSubmit}>
+        <label class="field">
+          <span>Branch</span>
+          <input
+            name="branch"
+            class="mono"
+            list={names}
+            placeholder="new or existing"
+            required
+            maxLength={1024}
+            {...PLAIN_TEXT}
+          />
+        </label>
+        <datalist id={names}>
+          {free.map(({ name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <label class="field">
+          <span>A new branch begins at</span>
+          <select name="base">
+            <option value="">
+              the commit of {main === list.repoPath ? "the main worktree" : "this worktree"}
+            </option>
+            {branches.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <TextField label="Folder" name="path" placeholder={`${folderWords(main)}-BRANCH`} {...PLAIN_TEXT} />
+        <Failure words={failure} />
+        <button type="submit" class="button primary wide" disabled={isBusy}>
+          {isBusy ? "Creating…" : "Create"}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Branches of linked worktrees are not offered: the main one follows those. */
+export function SwitchDialog({ repository, state, onClose }: ChangeDialogProps): VNode {
+  const free = state.branches.filter(({ worktree, current }) => worktree === undefined && !current);
+  const { isBusy, failure, onSubmit } = useSubmission("The branch was not switched.", async (fields) => {
+    const name = String(fields.get("branch") ?? "");
+    const branch = free.find((one) => one.name === name);
+    // git makes a local branch of a remote's.
+    await repository.switchTo(branch?.remote === true ? name.replace(/^[^/]+\//, "") : name);
+    onClose();
+  });
+  const isFollowing = state.follow.enabled;
+  return (
+    <Dialog
+      title="Switch the main worktree"
+      about={
+        isFollowing
+          ? "To another branch. This ends follow mode. Uncommitted changes prevent it."
+          : "To another branch. Uncommitted changes prevent it."
+      }
+      onClose={onClose}
+    >
+      <form class="share-form" onSubmit={onSubmit}>
+        <label class="field">
+          <span>Branch</span>
+          <select name="branch" required>
+            {free.map(({ name, remote }) => (
+              <option key={`${remote} ${name}`} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        {free.length === 0 && <p class="muted">Every branch is checked out already.</p>}
+        <Failure words={failure} />
+        <button type="submit" class="button primary wide" disabled={isBusy || free.length === 0}>
+          {isBusy ? "Switching…" : "Switch"}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
