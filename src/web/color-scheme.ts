@@ -1,26 +1,20 @@
 // Whether the person asks for dark or light, as a signal; it may change while the page is open.
-import { type ReadonlySignal, signal } from "@preact/signals";
+import { computed, type ReadonlySignal } from "@preact/signals";
+import { MediaWatch } from "./media-watch.ts";
 
 export type ColorScheme = "dark" | "light";
 
 export class SchemeWatch implements Disposable {
-  readonly #query: MediaQueryList;
-  readonly #scheme = signal<ColorScheme>("dark");
-  readonly #read = (): void => {
-    this.#scheme.value = this.#query.matches ? "light" : "dark";
-  };
+  readonly scheme: ReadonlySignal<ColorScheme>;
+  readonly #isLight: MediaWatch;
 
   constructor(window: Window) {
-    this.#query = window.matchMedia("(prefers-color-scheme: light)");
-    this.#read();
-    this.#query.addEventListener("change", this.#read);
-  }
-
-  get scheme(): ReadonlySignal<ColorScheme> {
-    return this.#scheme;
+    const isLight = new MediaWatch(window, "(prefers-color-scheme: light)");
+    this.#isLight = isLight;
+    this.scheme = computed(() => (isLight.matches.value ? "light" : "dark"));
   }
 
   [Symbol.dispose](): void {
-    this.#query.removeEventListener("change", this.#read);
+    this.#isLight[Symbol.dispose]();
   }
 }

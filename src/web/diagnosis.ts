@@ -17,10 +17,12 @@ export type Diagnosis = {
   readonly parsingLimit: number | undefined;
   readonly phase: string | undefined;
   readonly connection: string | undefined;
+  /** What the sessions in sight hold, by their ids; the other fields are of the one that has the keyboard. */
+  readonly panes: Readonly<Record<string, string>>;
 };
 
 export function exposeDiagnosis(window: Window, page: Page): void {
-  const open = () => page.workspace.peek()?.open.peek();
+  const open = () => page.workspace.peek()?.panes.focused.peek();
   const diagnosis: Diagnosis = {
     get text() {
       return open()?.emulator.text;
@@ -45,6 +47,10 @@ export function exposeDiagnosis(window: Window, page: Page): void {
     },
     get phase() {
       return open()?.phase.peek().kind;
+    },
+    get panes() {
+      const all = page.workspace.peek()?.panes.open.peek() ?? new Map();
+      return Object.fromEntries([...all].map(([id, { emulator }]) => [id, emulator.text]));
     },
     get connection() {
       return page.workspace.peek()?.connection.peek().kind;

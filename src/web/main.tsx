@@ -8,6 +8,7 @@ import "./styles/banner.css";
 import "./styles/login.css";
 import "./styles/share.css";
 import "./styles/workspace.css";
+import "./styles/layout.css";
 import "./styles/session.css";
 import "./styles/machines.css";
 import "./styles/branch.css";

@@ -22,7 +22,9 @@ export class AddressBar implements Disposable {
   }
 
   go(route: Route): void {
-    this.#window.location.hash = routeHash(route);
+    const hash = routeHash(route);
+    if (hash !== this.#window.location.hash) this.#window.history.pushState(undefined, "", hash);
+    this.#read();
   }
 
   /** As `go`, in the place of where the page is: there is no way back to that. */

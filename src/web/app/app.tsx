@@ -1,11 +1,10 @@
 import type { VNode } from "preact";
 import { SecondFactorView } from "../account/second-factor.tsx";
 import { Icon, Logo } from "../components/icon.tsx";
+import { PanesView } from "../layout/panes-view.tsx";
 import type { Login } from "../login/login.ts";
 import { LoginQuestionView } from "../login/login-question.tsx";
 import { LoginView } from "../login/login-view.tsx";
-import { MachineBanner } from "../machines/machine-banner.tsx";
-import { SessionView } from "../session/session-view.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import type { Notices } from "./notices.ts";
 import type { Page } from "./page.ts";
@@ -39,15 +38,15 @@ function Stage({ page }: { readonly page: Page }): VNode {
 
 /** The one session that a link opens, and nothing beside it. */
 function GuestView({ page, workspace }: WorkspaceProps): VNode {
-  const open = workspace.open.value;
+  const open = workspace.panes.focused.value;
+  const layout = workspace.panes.layout.value;
   return (
     <main class="stage guest">
-      {open === undefined ? (
+      {open === undefined || layout === undefined ? (
         <NoSession workspace={workspace} />
       ) : (
-        <SessionView key={open.id} page={page} workspace={workspace} open={open} />
+        <PanesView page={page} workspace={workspace} layout={layout} />
       )}
-      {open !== undefined && <MachineBanner workspace={workspace} open={open} />}
       <ConnectionBanner workspace={workspace} refusals={open?.reachability.refusals.value ?? 0} />
     </main>
   );

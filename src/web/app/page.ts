@@ -4,6 +4,7 @@ import { BrowserStorage } from "../browser-storage.ts";
 import { SchemeWatch } from "../color-scheme.ts";
 import { Keyring } from "../login/keys/keyring.ts";
 import { Login } from "../login/login.ts";
+import { MediaWatch, NARROW } from "../media-watch.ts";
 import { Preferences } from "../preferences.ts";
 import { nameWords } from "../session/words.ts";
 import { AddressBar } from "./address-bar.ts";
@@ -17,6 +18,8 @@ export class Page implements Disposable {
   readonly notices = new Notices();
   readonly preferences: Preferences;
   readonly schemes: SchemeWatch;
+  /** Whether there is room for the list or one session, and not for both. */
+  readonly narrow: MediaWatch;
   readonly clock = new Clock();
   readonly #window: Window & typeof globalThis;
   readonly #workspace = signal<Workspace | undefined>(undefined);
@@ -29,6 +32,7 @@ export class Page implements Disposable {
     this.login = this.#scope.use(new Login(window));
     this.keyring = this.#scope.use(new Keyring(window));
     this.schemes = this.#scope.use(new SchemeWatch(window));
+    this.narrow = this.#scope.use(new MediaWatch(window, NARROW));
     this.#scope.use(this.notices);
     this.#scope.use(this.clock);
     this.#scope.defer(() => this.#leave());
@@ -65,6 +69,7 @@ export class Page implements Disposable {
       notices,
       preferences,
       schemes,
+      isNarrow: this.narrow.matches,
     });
   }
 
@@ -75,7 +80,7 @@ export class Page implements Disposable {
 
   #title(): string {
     const workspace = this.#workspace.value;
-    const open = workspace?.open.value;
+    const open = workspace?.panes.focused.value;
     if (workspace === undefined || open === undefined) return "ttyhq";
     const record = workspace.sessions.record(open.id);
     const name = open.title.value ?? record?.title ?? (record ? nameWords(record) : "session");

@@ -1,6 +1,8 @@
 // Where the page is, kept in the address so that reload, bookmarks, back and forward work. The part after `#` never
 // reaches a server, which is why secrets may stand there.
 import { SessionId } from "../../protocol/schemas/session.ts";
+import { onlySession, parseTabs, printTabs } from "../layout/address.ts";
+import { type Layout, selectTab, singlePane } from "../layout/layout.ts";
 
 /** Views that need no more than their name. */
 const PLAIN_VIEWS = ["new", "previews", "machines", "audit", "account"] as const;
@@ -9,26 +11,44 @@ export type Route =
   | { readonly view: "list" | (typeof PLAIN_VIEWS)[number] }
   /** Of the repository of a session. */
   | { readonly view: "worktrees"; readonly id: string }
-  /** `at`: plays the recording from there, in seconds since its start. */
-  | { readonly view: "session"; readonly id: string; readonly at?: number | undefined };
+  | { readonly view: "session"; readonly layout: Layout };
 
-/** `#/`, `#/new` and the like, `#/worktrees/ID`, `#/s/ID`, `#/s/ID?t=SECONDS`; anything else is the list. */
+/** The route of one session. `at`: plays the recording from there, in seconds since its start. */
+export function sessionRoute(id: string, at?: number): Route {
+  return { view: "session", layout: singlePane(id, at) };
+}
+
+/**
+ * `#/`, `#/new` and the like, `#/worktrees/ID`, `#/s/ID`, `#/s/ID?t=SECONDS`, `#/l/TABS`, `#/l/TABS?tab=NUMBER`
+ * (layout/address.ts); anything else is the list.
+ */
 export function parseRoute(hash: string): Route {
-  const path = hash.replace(/^#/, "");
+  // Programs that pass links on may have escaped the marks between panes.
+  const path = hash.replace(/^#/, "").replace(/%[2-7][\dA-F]/gi, (code) => decodeURIComponent(code));
   const plain = PLAIN_VIEWS.find((view) => path === `/${view}`);
   if (plain !== undefined) return { view: plain };
   const session = SessionId.safeParse(/^\/worktrees\/([^/?]+)$/.exec(path)?.[1]);
   if (session.success) return { view: "worktrees", id: session.data };
-  const [, name, seconds] = /^\/s\/([^/?]+)(?:\?t=(\d{1,9}(?:\.\d{1,6})?))?$/.exec(path) ?? [];
+  const layout = parseLayout(path);
+  return layout === undefined ? { view: "list" } : { view: "session", layout };
+}
+
+function parseLayout(path: string): Layout | undefined {
+  const [, name, seconds] = /^\/s\/([\w-]+)(?:\?t=(\d{1,9}(?:\.\d{1,6})?))?$/.exec(path) ?? [];
   const id = SessionId.safeParse(name);
-  if (!id.success) return { view: "list" };
-  return { view: "session", id: id.data, at: seconds === undefined ? undefined : Number(seconds) };
+  if (id.success) return singlePane(id.data, seconds === undefined ? undefined : Number(seconds));
+  const [, text = "", number = 1] = /^\/l\/([^?]+)(?:\?tab=(\d{1,2}))?$/.exec(path) ?? [];
+  const tabs = parseTabs(text);
+  return tabs && selectTab({ tabs, current: 0 }, Number(number) - 1);
 }
 
 export function routeHash(route: Route): string {
-  if (route.view === "session") return `#/s/${route.id}${route.at === undefined ? "" : `?t=${route.at}`}`;
   if (route.view === "worktrees") return `#/worktrees/${route.id}`;
-  return route.view === "list" ? "#/" : `#/${route.view}`;
+  if (route.view !== "session") return route.view === "list" ? "#/" : `#/${route.view}`;
+  const { layout } = route;
+  const only = onlySession(layout);
+  if (only !== undefined) return `#/s/${only.id}${only.at === undefined ? "" : `?t=${only.at}`}`;
+  return `#/l/${printTabs(layout)}${layout.current === 0 ? "" : `?tab=${layout.current + 1}`}`;
 }
 
 /** What an address may let somebody in with. */

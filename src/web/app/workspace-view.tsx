@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useToggle } from "../components/toggle.ts";
-import { MachineBanner } from "../machines/machine-banner.tsx";
+import type { Panes } from "../layout/panes.ts";
+import { PanesView } from "../layout/panes-view.tsx";
 import { PreviewGrid } from "../previews/preview-grid.tsx";
-import { SessionView } from "../session/session-view.tsx";
 import { NewSession } from "../sessions/new-session.tsx";
 import { Sidebar } from "../sessions/sidebar.tsx";
 import { Switcher } from "../sessions/switcher.tsx";
@@ -19,23 +19,24 @@ export function WorkspaceView({
   access,
 }: WorkspaceProps & { readonly access: UserAccess }): VNode {
   const route = page.address.route.value;
-  const open = workspace.open.value;
+  const { panes } = workspace;
+  const layout = panes.layout.value;
   const sidebar = useRef<HTMLElement>(null);
   const finding = useToggle();
   useShortcuts({
     list: () => {
-      const first = sidebar.current?.querySelector<HTMLElement>("nav a[aria-current]");
+      const first = sidebar.current?.querySelector<HTMLElement>("nav a[aria-current=page]");
       (first ?? sidebar.current?.querySelector<HTMLElement>("nav a, a"))?.focus();
     },
     find: finding.on,
-    neighbour: (direction) => workspace.goToNeighbour(direction),
+    panes,
   });
   return (
     <div class={`workspace view-${route.view}`}>
       <Sidebar page={page} workspace={workspace} access={access} root={sidebar} />
       <main class="stage">
-        {open !== undefined ? (
-          <SessionView key={open.id} page={page} workspace={workspace} open={open} />
+        {layout !== undefined ? (
+          <PanesView page={page} workspace={workspace} layout={layout} />
         ) : isLazyView(route.view) ? (
           <LazyView key={routeHash(route)} page={page} workspace={workspace} view={route.view} />
         ) : route.view === "previews" ? (
@@ -43,8 +44,10 @@ export function WorkspaceView({
         ) : (
           <NewSession page={page} workspace={workspace} />
         )}
-        {open !== undefined && <MachineBanner workspace={workspace} open={open} />}
-        <ConnectionBanner workspace={workspace} refusals={open?.reachability.refusals.value ?? 0} />
+        <ConnectionBanner
+          workspace={workspace}
+          refusals={panes.focused.value?.reachability.refusals.value ?? 0}
+        />
       </main>
       {finding.isOn && <Switcher workspace={workspace} onClose={finding.off} />}
     </div>
@@ -54,21 +57,33 @@ export function WorkspaceView({
 type Shortcuts = {
   readonly list: () => void;
   readonly find: () => void;
-  readonly neighbour: (direction: 1 | -1) => void;
+  readonly panes: Panes;
 };
 
+type Actions = Readonly<Record<string, () => void>>;
+
 /** With Ctrl+Shift, before the terminal sees it, which takes every other key; Cmd+K is no key of a terminal. */
-function useShortcuts({ list, find, neighbour }: Shortcuts): void {
+function useShortcuts({ list, find, panes }: Shortcuts): void {
   useEffect(() => {
-    const actions: Readonly<Record<string, () => void>> = {
+    const always: Actions = {
       KeyL: list,
       KeyK: find,
-      ArrowDown: () => neighbour(1),
-      ArrowUp: () => neighbour(-1),
+      KeyE: () => panes.split("row"),
+      KeyO: () => panes.split("column"),
+      ArrowDown: () => panes.goToNeighbour(1),
+      ArrowUp: () => panes.goToNeighbour(-1),
+    };
+    // With one pane these keys are the program's.
+    const amongSeveral: Actions = {
+      KeyX: () => panes.closeFocused(),
+      ArrowLeft: () => panes.stepFocus(-1),
+      ArrowRight: () => panes.stepFocus(1),
+      PageUp: () => panes.stepTab(-1),
+      PageDown: () => panes.stepTab(1),
     };
     const listen = (event: KeyboardEvent): void => {
       const isFind = event.code === "KeyK" && event.metaKey;
-      const action = actions[event.code];
+      const action = always[event.code] ?? (panes.areSeveral ? amongSeveral[event.code] : undefined);
       if (!isFind && !(event.shiftKey && !event.altKey && (event.ctrlKey || event.metaKey))) return;
       if (action === undefined || document.querySelector("dialog[open]") !== null) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-// Everything that belongs to one login: the connection, the list, the session that is open. It ends with the login.
+// Everything that belongs to one login: the connection, the list, the sessions that are open. It ends with the login.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { z } from "zod";
 import { type Caller, createCaller } from "../../protocol/client/caller.ts";
@@ -16,6 +16,8 @@ import { PAGE_PING_INTERVAL_MS } from "../../protocol/limits.ts";
 import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
+import { onlySession } from "../layout/address.ts";
+import { Panes } from "../layout/panes.ts";
 import type { Login } from "../login/login.ts";
 import { Permissions } from "../login/permissions.ts";
 import { MachineList } from "../machines/machine-list.ts";
@@ -28,6 +30,7 @@ import { OpenSession } from "../terminal/open-session.ts";
 import type { AddressBar } from "./address-bar.ts";
 import { openBrowserLink, passing } from "./browser-link.ts";
 import type { Notices } from "./notices.ts";
+import { sessionRoute } from "./route.ts";
 
 type WorkspaceOptions = {
   readonly window: Window;
@@ -36,6 +39,7 @@ type WorkspaceOptions = {
   readonly notices: Notices;
   readonly preferences: Preferences;
   readonly schemes: SchemeWatch;
+  readonly isNarrow: ReadonlySignal<boolean>;
 };
 
 export class Workspace implements Disposable {
@@ -44,6 +48,7 @@ export class Workspace implements Disposable {
   readonly machines: MachineList;
   readonly client: Client;
   readonly permissions: Permissions;
+  readonly panes: Panes;
   /** Whoever uses it came by a link to one session. */
   readonly isGuests: boolean;
   readonly #options: WorkspaceOptions;
@@ -51,7 +56,6 @@ export class Workspace implements Disposable {
   readonly #socket: SessionSocket;
   readonly #scope = new DisposableStack();
   readonly #connection: Signal<ConnectionState>;
-  readonly #open = signal<OpenSession | undefined>(undefined);
 
   constructor(options: WorkspaceOptions) {
     this.#options = options;
@@ -89,23 +93,18 @@ export class Workspace implements Disposable {
         stage: window.document,
       }),
     );
+    this.panes = this.#scope.use(this.#newPanes());
     this.#scope.use(
       subscribe(({ type }) => {
-        if (type === "remote-joined") this.#open.peek()?.retry();
+        if (type === "remote-joined") for (const open of this.panes.open.peek().values()) open.retry();
       }),
     );
-    this.#scope.defer(() => this.#close());
-    this.#scope.defer(effect(() => this.#followRoute()));
     if (this.isGuests) this.#scope.defer(effect(() => this.#stayAtShared()));
     this.#scope.use(this.#wakes());
   }
 
   get connection(): ReadonlySignal<ConnectionState> {
     return this.#connection;
-  }
-
-  get open(): ReadonlySignal<OpenSession | undefined> {
-    return this.#open;
   }
 
   /** The events of the server. */
@@ -123,7 +122,7 @@ export class Workspace implements Disposable {
     this.#socket.wake();
   }
 
-  /** Follows a session's screen, drawn anew at most once in PREVIEW_INTERVAL_MS. Not for the session that is open. */
+  /** Follows a session's screen, drawn anew at most once in PREVIEW_INTERVAL_MS. Not for a session that is open. */
   preview(id: string, onSnapshot: (payload: Uint8Array) => void): Disposable {
     const request = {
       from: "live",
@@ -136,7 +135,7 @@ export class Workspace implements Disposable {
 
   async start(request: CreateSessionBody): Promise<void> {
     const { id } = await this.client.create(request);
-    this.#options.address.go({ view: "session", id });
+    this.panes.show(id);
   }
 
   async rename(record: SessionRecord, name: string): Promise<void> {
@@ -156,8 +155,7 @@ export class Workspace implements Disposable {
   async remove(record: SessionRecord): Promise<void> {
     await this.#tell("The session was not removed", async () => {
       await this.client.call(endpoints.cleanupSession, { params: { id: record.id } });
-      const route = this.#options.address.route.peek();
-      if (route.view === "session" && route.id === record.id) this.#options.address.go({ view: "list" });
+      this.panes.forget(record.id);
     });
   }
 
@@ -186,21 +184,18 @@ export class Workspace implements Disposable {
     );
   }
 
-  /** Plays the recording from its start. */
-  play({ id }: SessionRecord): void {
-    this.#options.address.go({ view: "session", id, at: 0 });
-  }
-
-  /** Opens the next or the previous session of the list, from the last to the first and back. */
-  goToNeighbour(direction: 1 | -1): void {
-    const ids = (this.filter.shown.peek() ?? []).map(({ id }) => id);
-    const open = ids.indexOf(this.#open.peek()?.id ?? "");
-    const id = open === -1 ? ids[0] : ids.at((open + direction) % ids.length);
-    if (id !== undefined && !this.isGuests) this.#options.address.go({ view: "session", id });
-  }
-
   [Symbol.dispose](): void {
     this.#scope.dispose();
+  }
+
+  #newPanes(): Panes {
+    const { address, isNarrow } = this.#options;
+    return new Panes({
+      address,
+      isNarrow,
+      open: (id) => this.#openSession(id),
+      listed: () => (this.filter.shown.peek() ?? []).map(({ id }) => id),
+    });
   }
 
   #newSocket(): SessionSocket {
@@ -221,22 +216,13 @@ export class Workspace implements Disposable {
     };
   }
 
-  #followRoute(): void {
-    const route = this.#options.address.route.value;
-    const id = route.view === "session" ? route.id : undefined;
-    if (this.#open.peek()?.id === id) return;
-    untracked(() => {
-      this.#close();
-      if (id !== undefined) this.#open.value = this.#openSession(id);
-    });
-  }
-
   /** A guest is at the one session, wherever the address points. */
   #stayAtShared(): void {
     const [session] = this.sessions.all.value ?? [];
     const route = this.#options.address.route.value;
-    if (session === undefined || (route.view === "session" && route.id === session.id)) return;
-    untracked(() => this.#options.address.replace({ view: "session", id: session.id }));
+    if (session === undefined) return;
+    if (route.view === "session" && onlySession(route.layout)?.id === session.id) return;
+    untracked(() => this.#options.address.replace(sessionRoute(session.id)));
   }
 
   #openSession(id: string): OpenSession {
@@ -250,13 +236,8 @@ export class Workspace implements Disposable {
       mayType: () => this.permissions.grants("sessions:control"),
       isMachineGone: computed(() => this.machines.isGone(this.sessions.record(id)?.source)),
       onFailed: (what, error) => notices.failed(what, error),
-      onSwipe: (direction) => this.goToNeighbour(direction),
+      onSwipe: (direction) => this.isGuests || this.panes.goToNeighbour(direction),
     });
-  }
-
-  #close(): void {
-    this.#open.peek()?.[Symbol.dispose]();
-    this.#open.value = undefined;
   }
 
   /** After sleep, or when the network goes or is back, the page does not wait for a timer. */

@@ -33,6 +33,9 @@ const PATHS = {
   share:
     "m8.5 10.8 7-4m-7 6.4 7 4M6 14.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM18 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Zm0 13a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Z",
   grid: "M4 5h7v6H4zM13 5h7v6h-7zM4 13h7v6H4zM13 13h7v6h-7z",
+  splitRight: "M4 5h16v14H4zM12 5v14",
+  splitDown: "M4 5h16v14H4zM4 12h16",
+  tab: "M3 19V6h8l2 3h8v10Z",
   paste: "M9 5H6v15h12V5h-3M9 3.5h6v3H9z",
 } as const;
 

@@ -1,7 +1,7 @@
 import { computed } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { routeHash } from "../app/route.ts";
+import { routeHash, sessionRoute } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -39,7 +39,7 @@ export function PlaybackView({
   }, [playback]);
   const record = workspace.sessions.record(open.id);
   const at = Math.floor(playback.recordingTime.value);
-  const hash = routeHash({ view: "session", id: open.id, at });
+  const hash = routeHash(sessionRoute(open.id, at));
   return (
     <section class="playback" aria-label="Recording" onKeyDownCapture={(event) => seekByKey(event, playback)}>
       <div class="playback-screen" style={{ background: open.palette.value.background }}>
@@ -62,7 +62,7 @@ export function PlaybackView({
             <Export label=".cast" onExport={() => workspace.download(record)} />
           </>
         )}
-        <a class="button small" href={routeHash({ view: "session", id: open.id })}>
+        <a class="button small" href={routeHash(workspace.panes.routeTo(open.id))}>
           {open.phase.value.kind === "ended" ? "Close" : "Back to live"}
         </a>
       </div>

@@ -47,7 +47,7 @@ function Preview({ page, workspace, record }: WorkspaceProps & { readonly record
   const since = record.exitedAt ?? record.created;
   return (
     <li>
-      <a class="preview" href={routeHash({ view: "session", id })}>
+      <a class="preview" {...workspace.panes.linkTo(id)}>
         <canvas ref={canvas} />
         <span class="row-line">
           <Status record={record} isAway={workspace.machines.isGone(record.source)} />

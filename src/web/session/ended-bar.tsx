@@ -41,7 +41,7 @@ export function EndedBar({
         <p class="muted">{why}</p>
       </div>
       {record !== undefined && (
-        <button type="button" class="button" onClick={() => workspace.play(record)}>
+        <button type="button" class="button" onClick={() => workspace.panes.show(record.id, 0)}>
           <Icon name="play" />
           Play
         </button>

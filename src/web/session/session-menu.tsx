@@ -5,6 +5,7 @@ import { routeHash } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
+import type { Panes } from "../layout/panes.ts";
 import { Settings } from "../settings/settings.tsx";
 import { ShareDialog } from "./share-dialog.tsx";
 
@@ -45,7 +46,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
         <Icon name="more" />
       </button>
       {menu.isOn && (
-        <div class="menu">
+        <div class="menu" ref={keepInWindow}>
           {record !== undefined && mayShare && <ShareItem onClick={share} />}
           {record?.gitRepoPath !== undefined && workspace.permissions.has("repositories:use") && (
             <a class="menu-item" href={routeHash({ view: "worktrees", id: record.id })}>
@@ -54,6 +55,9 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
             </a>
           )}
           {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
+          {!workspace.isGuests && (
+            <LayoutItems panes={workspace.panes} isNarrow={page.narrow.matches.value} onDone={menu.off} />
+          )}
           <button type="button" class="menu-item" onClick={adjust}>
             <Icon name="settings" />
             Settings…
@@ -61,7 +65,8 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
           <p class="menu-hint">
             <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
             searches, <kbd>K</kbd> finds a session, <kbd>↓</kbd> <kbd>↑</kbd> open the next and the previous
-            one, <kbd>L</kbd> goes to the list.
+            one, <kbd>L</kbd> goes to the list, <kbd>E</kbd> <kbd>O</kbd> split, <kbd>←</kbd> <kbd>→</kbd>{" "}
+            move between panes.
           </p>
         </div>
       )}
@@ -105,7 +110,7 @@ function Actions({ workspace, record, onDone }: ActionsProps): VNode {
         class="menu-item"
         onClick={() => {
           onDone();
-          workspace.play(record);
+          workspace.panes.show(record.id, 0);
         }}
       >
         <Icon name="play" />
@@ -131,6 +136,56 @@ function Actions({ workspace, record, onDone }: ActionsProps): VNode {
     </>
   );
 }
+
+type LayoutItemsProps = {
+  readonly panes: Panes;
+  readonly isNarrow: boolean;
+  readonly onDone: () => void;
+};
+
+/** Other panes and tabs beside this one. */
+function LayoutItems({ panes, isNarrow, onDone }: LayoutItemsProps): VNode {
+  const items = [
+    ...(isNarrow
+      ? []
+      : [
+          { words: "Split right", icon: "splitRight", act: () => panes.split("row") } as const,
+          { words: "Split down", icon: "splitDown", act: () => panes.split("column") } as const,
+        ]),
+    { words: "New tab", icon: "tab", act: () => panes.addTab() } as const,
+    ...(panes.areSeveral
+      ? [{ words: "Close pane", icon: "close", act: () => panes.closeFocused() } as const]
+      : []),
+  ];
+  return (
+    <>
+      {items.map(({ words, icon, act }) => (
+        <button
+          key={words}
+          type="button"
+          class="menu-item"
+          onClick={() => {
+            onDone();
+            act();
+          }}
+        >
+          <Icon name={icon} />
+          {words}
+        </button>
+      ))}
+    </>
+  );
+}
+
+/** Moves a menu up that would leave the window at its bottom: its pane may be a low one. */
+function keepInWindow(menu: HTMLElement | null): void {
+  if (menu === null) return;
+  const { top, bottom } = menu.getBoundingClientRect();
+  const excess = Math.min(bottom - window.innerHeight, top) + MARGIN_PX;
+  if (excess > 0) menu.style.translate = `0 ${-excess}px`;
+}
+
+const MARGIN_PX = 8;
 
 /** While it is open, a press anywhere outside of `root` and the Escape key close it. */
 function useDismissal(root: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {

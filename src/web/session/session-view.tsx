@@ -4,32 +4,38 @@ import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { useLoaded } from "../components/loaded.ts";
 import { useToggle } from "../components/toggle.ts";
+import { MachineBanner } from "../machines/machine-banner.tsx";
 import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
 import type { Sizing } from "../terminal/sizing.ts";
 import { ClipboardQuestion } from "./clipboard-question.tsx";
 import { EndedBar } from "./ended-bar.tsx";
-import { KeyBar } from "./key-bar.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { SessionHead } from "./session-head.tsx";
 
-export function SessionView({ page, workspace, open }: SessionProps): VNode {
+type SessionViewProps = SessionProps & {
+  /** Whether keys go to this session and not to another that is in sight. */
+  readonly isFocused: boolean;
+  /** Where the recording is played from; undefined where it is not. */
+  readonly playFrom: number | undefined;
+  readonly label: string;
+};
+
+export function SessionView({ page, workspace, open, isFocused, playFrom, label }: SessionViewProps): VNode {
   const searching = useToggle();
   const phase = open.phase.value;
   const link = open.link.value;
-  const route = page.address.route.value;
-  const playFrom = route.view === "session" && route.id === open.id ? route.at : undefined;
-  useSearchKey(searching.on);
+  useSearchKey(isFocused, searching.on);
   useBell(workspace, open);
   const closeSearch = (): void => {
     searching.off();
     open.emulator.focus();
   };
   return (
-    <section class="session" aria-label="Terminal">
+    <section class="session" aria-label={label}>
       <SessionHead page={page} workspace={workspace} open={open} onSearch={searching.on} />
       <div class="session-body">
-        <TerminalPane open={open} isCovered={playFrom !== undefined} />
+        <TerminalPane open={open} isFocused={isFocused} isCovered={playFrom !== undefined} />
         <div class="overlay top">
           {searching.isOn && <SearchBar search={open.emulator.search} onClose={closeSearch} />}
           {phase.kind === "running" && workspace.connection.value.kind === "open" && (
@@ -42,6 +48,7 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
         )}
         {link !== undefined && <div class="link-target">{link}</div>}
         {phase.kind === "missing" && <Missing workspace={workspace} />}
+        <MachineBanner workspace={workspace} open={open} />
         {playFrom !== undefined && (
           <Playback key={playFrom} page={page} workspace={workspace} open={open} startAt={playFrom} />
         )}
@@ -49,7 +56,6 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
       {phase.kind === "ended" && playFrom === undefined && (
         <EndedBar page={page} workspace={workspace} open={open} ending={phase.ending} />
       )}
-      {phase.kind === "running" && playFrom === undefined && <KeyBar open={open} />}
     </section>
   );
 }
@@ -65,24 +71,26 @@ function Playback(props: SessionProps & { readonly startAt: number }): VNode | u
 
 type TerminalPaneProps = {
   readonly open: OpenSession;
+  readonly isFocused: boolean;
   /** The recording is played over it: it takes no keys. */
   readonly isCovered: boolean;
 };
 
 /** The element that the terminal is drawn into; it flashes when the bell rings. */
-function TerminalPane({ open, isCovered }: TerminalPaneProps): VNode {
+function TerminalPane({ open, isFocused, isCovered }: TerminalPaneProps): VNode {
   const pane = useRef<HTMLDivElement>(null);
   const bells = open.bells.value;
   const phase = open.phase.value.kind;
   useEffect(() => {
     if (pane.current === null) return undefined;
     const mounted = open.mount(pane.current);
-    open.emulator.focus();
+    if (isFocused) open.emulator.focus();
     return () => mounted[Symbol.dispose]();
   }, [open]);
   // Before the next key.
   useLayoutEffect(() => {
-    if (!isCovered) open.emulator.focus();
+    if (isFocused && !isCovered) open.emulator.focus();
+    // The focus that moves from pane to pane is that of layout/panes-view.tsx.
   }, [open, isCovered]);
   return (
     <div
@@ -124,7 +132,17 @@ function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
           ? "It was removed, its machine is offline, or the address is wrong."
           : "It was removed, or the address is wrong."}
       </p>
-      {workspace.permissions.has("sessions:create") && (
+      {workspace.panes.areSeveral && (
+        <div class="missing-ways">
+          <button type="button" class="button primary" onClick={() => workspace.panes.empty()}>
+            Choose another session
+          </button>
+          <button type="button" class="button" onClick={() => workspace.panes.closeFocused()}>
+            Close pane
+          </button>
+        </div>
+      )}
+      {!workspace.panes.areSeveral && workspace.permissions.has("sessions:create") && (
         <a class="button primary" href="#/new">
           Start a new session
         </a>
@@ -133,8 +151,9 @@ function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
   );
 }
 
-function useSearchKey(search: () => void): void {
+function useSearchKey(isFocused: boolean, search: () => void): void {
   useEffect(() => {
+    if (!isFocused) return undefined;
     const listen = (event: KeyboardEvent): void => {
       if (!isSearchKey(event)) return;
       event.preventDefault();
@@ -142,7 +161,7 @@ function useSearchKey(search: () => void): void {
     };
     window.addEventListener("keydown", listen, { capture: true });
     return () => window.removeEventListener("keydown", listen, { capture: true });
-  }, []);
+  }, [isFocused]);
 }
 
 /** The bell of a session that is looked at needs no mark in the list. */

@@ -54,7 +54,6 @@ function Group({ page, workspace, group }: WorkspaceProps & { readonly group: Ma
   const { machine, sessions } = group;
   const { name, isHere, isCordoned, hidden } = machine;
   const state = isCordoned ? "cordoned" : "online";
-  const route = page.address.route.value;
   return (
     <section class={isHere ? "machine" : "machine away"} aria-label={name}>
       <details open>
@@ -68,7 +67,7 @@ function Group({ page, workspace, group }: WorkspaceProps & { readonly group: Ma
         </summary>
         <Rows
           records={sessions}
-          current={route.view === "session" ? route.id : undefined}
+          current={workspace.panes.focused.value?.id}
           row={(record) => (
             <SessionRow key={record.id} page={page} workspace={workspace} record={record} isAway={!isHere} />
           )}

@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { Branch } from "../session/branch.tsx";
@@ -30,8 +29,9 @@ export function SessionRow({
   isAway = false,
   hasMachine = false,
 }: SessionRowProps): VNode {
-  const route = page.address.route.value;
-  const isOpen = route.view === "session" && route.id === record.id;
+  const { panes } = workspace;
+  const isOpen = panes.focused.value?.id === record.id;
+  const isInSight = panes.open.value.has(record.id);
   const since = record.exitedAt ?? record.created;
   const detail = detailWords(record);
   const row = useRef<HTMLAnchorElement>(null);
@@ -43,10 +43,8 @@ export function SessionRow({
       <a
         ref={row}
         class={isAway ? "row away" : "row"}
-        href={routeHash({ view: "session", id: record.id })}
-        // The one that is open is not opened again: it gets the keys back.
-        onClick={() => isOpen && workspace.open.peek()?.emulator.focus()}
-        {...(isOpen && { "aria-current": "page" })}
+        {...panes.linkTo(record.id)}
+        {...(isInSight && { "aria-current": isOpen ? "page" : "true" })}
       >
         <div class="row-line">
           <Status record={record} isAway={isAway} />

@@ -19,12 +19,10 @@ type SidebarProps = WorkspaceProps & {
   readonly root: RefObject<HTMLElement | null>;
 };
 
-const NARROW = "(max-width: 760px), (max-height: 480px) and (pointer: coarse)";
-
 export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode {
   const profile = access.kind === "known" ? access.profile : undefined;
   // As workspace.css has it: on a narrow screen the list is all that is shown.
-  const isAlone = page.address.route.value.view === "list" && window.matchMedia(NARROW).matches;
+  const isAlone = page.address.route.value.view === "list" && page.narrow.matches.value;
   const Landmark = isAlone ? "main" : "aside";
   const Title = isAlone ? "h1" : "span";
   return (
@@ -127,11 +125,10 @@ function SessionLists({ page, workspace }: WorkspaceProps): VNode {
   }
   const running = shown.filter((record) => record.status !== "exited");
   const ended = shown.filter((record) => record.status === "exited");
-  const route = page.address.route.value;
   const rows = (records: readonly SessionRecord[]): VNode => (
     <Rows
       records={records}
-      current={route.view === "session" ? route.id : undefined}
+      current={workspace.panes.focused.value?.id}
       row={(record) => (
         <SessionRow key={record.id} page={page} workspace={workspace} record={record} hasMachine={isHq} />
       )}

@@ -1,92 +1,30 @@
-import { useSignal } from "@preact/signals";
-import type { RefObject, TargetedKeyboardEvent, VNode } from "preact";
-import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
-import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import { routeHash } from "../app/route.ts";
+import type { VNode } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { WorkspaceProps } from "../app/view-props.ts";
-import { detailWords, nameWords } from "../session/words.ts";
-import { fuzzyFind } from "./list-filter.ts";
-
-/** More letters find the rest. */
-const MAX_FOUND = 50;
+import { SessionFinder } from "./session-finder.tsx";
 
 type SwitcherProps = Pick<WorkspaceProps, "workspace"> & { readonly onClose: () => void };
 
-/** Finds a session by some of its letters and opens it. */
 export function Switcher({ workspace, onClose }: SwitcherProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  const list = useRef<HTMLDivElement>(null);
-  const letters = useSignal("");
-  const chosen = useSignal(0);
-  const id = useId();
-  const found = fuzzyFind(letters.value, workspace.sessions.all.value ?? []).slice(0, MAX_FOUND);
-  const at = Math.min(chosen.value, found.length - 1);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
-  useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
-  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.isComposing || (step === undefined && event.key !== "Enter")) return;
-    event.preventDefault();
-    if (step !== undefined) chosen.value = Math.max(0, Math.min(found.length - 1, at + step));
-    else list.current?.querySelector<HTMLElement>("[aria-selected=true]")?.click();
-  };
+  useLayoutEffect(() => {
+    dialog.current?.showModal();
+    dialog.current?.querySelector("input")?.focus();
+  }, []);
   return (
     <dialog
       ref={dialog}
-      class="confirm switcher"
+      class="confirm switcher finder"
       aria-label="Find a session"
       closedby="any"
       onClose={onClose}
     >
-      <input
-        type="text"
-        role="combobox"
-        aria-label="Find a session"
-        aria-expanded="true"
-        aria-controls={id}
-        {...(at >= 0 && { "aria-activedescendant": `${id}-${at}` })}
-        placeholder="Find a session"
-        autocomplete="off"
-        spellcheck={false}
-        onKeyDown={onKeyDown}
-        onInput={({ currentTarget }) => {
-          letters.value = currentTarget.value;
-          chosen.value = 0;
-        }}
+      <SessionFinder
+        workspace={workspace}
+        sessions={workspace.sessions.all.value ?? []}
+        // Closing gives the focus back to where it was, before the terminal that opens takes it.
+        onOpen={() => dialog.current?.close()}
       />
-      {/* Closing gives the focus back to where it was, before the terminal that opens takes it. */}
-      <Found id={id} list={list} found={found} chosen={at} onOpen={() => dialog.current?.close()} />
-      {found.length === 0 && <p class="empty">No session matches.</p>}
     </dialog>
-  );
-}
-
-type FoundProps = {
-  readonly id: string;
-  readonly list: RefObject<HTMLDivElement | null>;
-  readonly found: readonly SessionRecord[];
-  readonly chosen: number;
-  readonly onOpen: () => void;
-};
-
-function Found({ id, list, found, chosen, onOpen }: FoundProps): VNode {
-  return (
-    <div ref={list} id={id} role="listbox" aria-label="Sessions found" tabIndex={-1}>
-      {found.map((record, index) => (
-        <a
-          key={record.id}
-          id={`${id}-${index}`}
-          href={routeHash({ view: "session", id: record.id })}
-          role="option"
-          aria-selected={index === chosen}
-          tabIndex={-1}
-          onClick={onOpen}
-        >
-          <span class={record.status === "exited" ? "dot unknown" : "dot open"} />
-          <span class="row-name">{nameWords(record)}</span>
-          <span class="row-detail">{record.source ?? detailWords(record)}</span>
-        </a>
-      ))}
-    </div>
   );
 }

@@ -21,7 +21,10 @@ export function WorktreesView({ page, workspace }: WorkspaceProps): VNode {
   const route = page.address.route.value;
   const id = route.view === "worktrees" ? route.id : "";
   const record = workspace.sessions.record(id);
-  const back = { href: routeHash({ view: "session", id }), words: record ? nameWords(record) : "Session" };
+  const back = {
+    href: routeHash(workspace.panes.routeTo(id)),
+    words: record ? nameWords(record) : "Session",
+  };
   if (record?.gitRepoPath === undefined) {
     const isKnown = workspace.sessions.all.value !== undefined;
     return (

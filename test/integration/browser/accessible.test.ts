@@ -120,6 +120,12 @@ test.each(["dark", "light"] as const)(
     await page.page.getByRole("slider", { name: "Position" }).waitFor();
     found.push(...(await findings(page, "playback")));
     await page.page.getByRole("link", { name: "Close" }).click();
+    const layout = await page.page.evaluate("location.hash.replace('/s/', '/l/+,gone|*')");
+    await page.page.goto(`${server.url}/${layout}/+?tab=2`);
+    await page.page.getByText("Session not found").waitFor();
+    found.push(...(await findings(page, "panes")));
+    await page.page.goBack();
+    await page.phase("ended");
     await page.page.setViewportSize({ width: 390, height: 844 });
     found.push(...(await findings(page, "phone")));
     await page.page.goto(`${server.url}/#/`);

@@ -82,6 +82,11 @@ test("a guest who may watch sees everything, types nothing and finds nothing els
   expect(await guest.page.getByTitle(/rename/).count()).toBe(0);
   await guest.button("More").click();
   expect(await guest.page.getByText(/SIG|Share/).count()).toBe(0);
+  await guest.page.keyboard.press("Escape");
+  const own = String(await guest.page.evaluate("location.hash"));
+  await guest.page.evaluate("location.hash = location.hash.replace('/s/', '/l/other|')");
+  await expect.poll(() => guest.page.evaluate("location.hash")).toBe(own);
+  expect(await guest.page.locator(".session").count()).toBe(1);
   // The link is this tab's: a reload keeps it, another tab has nothing of it.
   await guest.page.reload();
   await guest.shows("\nafter-4\n");

@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
-import { parseRoute, routeHash, secretsIn } from "../../../../src/web/app/route.ts";
+import { parseRoute, routeHash, secretsIn, sessionRoute } from "../../../../src/web/app/route.ts";
 
 test("every view has an address that leads back to it", () => {
-  const session = { view: "session", id: "A_b-9" } as const;
+  const session = sessionRoute("A_b-9");
+  expect(routeHash(session)).toBe("#/s/A_b-9");
   const plain = (["list", "new", "previews", "machines", "audit", "account"] as const).map((view) => ({
     view,
   }));
   const repository = { view: "worktrees", id: "A_b-9" } as const;
-  for (const route of [...plain, repository, session, { ...session, at: 12.5 }]) {
+  for (const route of [...plain, repository, session, sessionRoute("A_b-9", 12.5)]) {
     expect(parseRoute(routeHash(route))).toEqual(route);
   }
 });

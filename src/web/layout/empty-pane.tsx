@@ -1,0 +1,51 @@
+import type { VNode } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { Icon } from "../components/icon.tsx";
+import { useToggle } from "../components/toggle.ts";
+import { NewSession } from "../sessions/new-session.tsx";
+import { SessionFinder } from "../sessions/session-finder.tsx";
+
+type EmptyPaneProps = WorkspaceProps & { readonly number: number; readonly isFocused: boolean };
+
+/** A pane for which a session is chosen, or started. */
+export function EmptyPane({ page, workspace, number, isFocused }: EmptyPaneProps): VNode {
+  const starting = useToggle();
+  const root = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!isFocused || root.current?.contains(document.activeElement)) return;
+    root.current?.querySelector("input")?.focus({ preventScroll: true });
+  }, [isFocused]);
+  const { panes, sessions, permissions } = workspace;
+  const choices = (sessions.all.value ?? []).filter(({ id }) => !panes.open.value.has(id));
+  return (
+    <section class="empty-pane" aria-label={`Empty pane ${number + 1}`} ref={root}>
+      <div class="empty-pane-tools">
+        {permissions.has("sessions:create") && (
+          <button type="button" class="button small" aria-pressed={starting.isOn} onClick={starting.flip}>
+            <Icon name={starting.isOn ? "search" : "plus"} />
+            {starting.isOn ? "Choose a session" : "Start a session"}
+          </button>
+        )}
+        {panes.areSeveral && (
+          <button
+            type="button"
+            class="button ghost small"
+            aria-label="Close pane"
+            title="Close pane (Ctrl+Shift+X)"
+            onClick={() => panes.close(number)}
+          >
+            <Icon name="close" />
+          </button>
+        )}
+      </div>
+      {starting.isOn ? (
+        <NewSession page={page} workspace={workspace} />
+      ) : (
+        <div class="finder">
+          <SessionFinder workspace={workspace} sessions={choices} onOpen={() => panes.focus(number)} />
+        </div>
+      )}
+    </section>
+  );
+}

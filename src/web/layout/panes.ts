@@ -1,0 +1,201 @@
+// The sessions that are in sight. Their layout is the address; only they have a terminal and a subscription, so that what is
+// not in sight costs nothing.
+import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import type { AddressBar } from "../app/address-bar.ts";
+import { type Route, routeHash, sessionRoute } from "../app/route.ts";
+import type { OpenSession } from "../terminal/open-session.ts";
+import {
+  addTab,
+  allPanes,
+  closePane,
+  closePanes,
+  closeTab,
+  currentTab,
+  emptyPane,
+  focusedPane,
+  focusPane,
+  type Layout,
+  panesOf,
+  replaceTree,
+  type Split,
+  showSession,
+  singlePane,
+  splitPane,
+  stepFocus,
+  stepTab,
+  type Tree,
+} from "./layout.ts";
+
+export type PanesOptions = {
+  readonly address: Pick<AddressBar, "route" | "go" | "replace">;
+  /** There is room for one pane. */
+  readonly isNarrow: ReadonlySignal<boolean>;
+  readonly open: (id: string) => OpenSession;
+  /** The ids of the sessions in the order of the list. */
+  readonly listed: () => readonly string[];
+};
+
+export class Panes implements Disposable {
+  /** Undefined where the address is not that of sessions. */
+  readonly layout: ReadonlySignal<Layout | undefined>;
+  /** The session of the pane that has the keyboard, unless that is empty. */
+  readonly focused: ReadonlySignal<OpenSession | undefined>;
+  readonly #options: PanesOptions;
+  readonly #open = signal<ReadonlyMap<string, OpenSession>>(new Map());
+  readonly #scope = new DisposableStack();
+  /** Where the page was before it was at the list or a form. */
+  #last: Layout | undefined;
+
+  constructor(options: PanesOptions) {
+    this.#options = options;
+    const { route } = options.address;
+    this.layout = computed(() => (route.value.view === "session" ? route.value.layout : undefined));
+    this.focused = computed(() => {
+      const id = this.layout.value && focusedPane(this.layout.value).id;
+      return id === undefined ? undefined : this.#open.value.get(id);
+    });
+    this.#scope.defer(() => this.#follow([]));
+    this.#scope.defer(
+      effect(() => {
+        this.#last = this.layout.value ?? this.#last;
+        const ids = this.#inSight;
+        untracked(() => this.#follow(ids));
+      }),
+    );
+  }
+
+  /** The sessions in sight by their ids. */
+  get open(): ReadonlySignal<ReadonlyMap<string, OpenSession>> {
+    return this.#open;
+  }
+
+  /** Whether there is more than one pane, in sight or not. */
+  get areSeveral(): boolean {
+    return this.layout.value !== undefined && allPanes(this.layout.value).length > 1;
+  }
+
+  /** A link to a session; a plain click opens it among the other panes. */
+  linkTo(id: string): { readonly href: string; readonly onClick: (event: MouseEvent) => void } {
+    return {
+      href: routeHash(sessionRoute(id)),
+      onClick: (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+        event.preventDefault();
+        this.show(id);
+      },
+    };
+  }
+
+  /** Where `show` leads. */
+  routeTo(id: string, at?: number): Route {
+    const layout = this.layout.peek() ?? this.#last ?? singlePane(id);
+    return { view: "session", layout: showSession(layout, id, at) };
+  }
+
+  show(id: string, at?: number): void {
+    this.#options.address.go(this.routeTo(id, at));
+    this.focused.peek()?.emulator.focus();
+  }
+
+  /** Opens the next or the previous session of the list; on a narrow page that of the layout, where it has several. */
+  goToNeighbour(direction: 1 | -1): void {
+    const { isNarrow, listed } = this.#options;
+    if (isNarrow.peek() && this.areSeveral) {
+      this.#go((layout) => stepFocus(layout, direction, true));
+      return;
+    }
+    const focused = this.focused.peek()?.id;
+    const ids = listed().filter((id) => id === focused || !this.#open.peek().has(id));
+    const place = ids.indexOf(focused ?? "");
+    const id = place === -1 ? ids[0] : ids.at((place + direction) % ids.length);
+    if (id !== undefined && id !== focused) this.show(id);
+  }
+
+  focus(number: number): void {
+    this.#replace((layout) => focusPane(layout, number));
+  }
+
+  stepFocus(step: 1 | -1): void {
+    this.#replace((layout) => stepFocus(layout, step));
+  }
+
+  split(kind: Split["kind"]): void {
+    this.#go((layout) => splitPane(layout, kind));
+  }
+
+  /** The session of the pane keeps running. */
+  close(number: number): void {
+    this.#go((layout) => closePane(layout, number));
+  }
+
+  closeFocused(): void {
+    this.#go((layout) => closePane(layout, currentTab(layout).focus));
+  }
+
+  /** The focused pane, for another session to be chosen. */
+  empty(): void {
+    this.#go(emptyPane);
+  }
+
+  addTab(): void {
+    this.#go(addTab);
+  }
+
+  stepTab(step: 1 | -1): void {
+    this.#go((layout) => stepTab(layout, step));
+  }
+
+  closeTab(number: number): void {
+    this.#go((layout) => closeTab(layout, number));
+  }
+
+  /** The dividers of the current tab were moved. */
+  resize(tree: Tree): void {
+    this.#replace((layout) => replaceTree(layout, tree));
+  }
+
+  /** The session is gone: its panes are closed. */
+  forget(id: string): void {
+    const layout = this.layout.peek() ?? this.#last;
+    if (layout === undefined || !allPanes(layout).some((pane) => pane.id === id)) return;
+    const rest = closePanes(layout, (pane) => pane.id === id);
+    if (this.layout.peek() !== undefined) this.#go(() => rest);
+    else this.#last = rest;
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose();
+  }
+
+  get #inSight(): readonly string[] {
+    const layout = this.layout.value;
+    if (layout === undefined) return [];
+    const panes = this.#options.isNarrow.value ? [focusedPane(layout)] : panesOf(currentTab(layout).tree);
+    return panes.flatMap(({ id }) => id ?? []);
+  }
+
+  #follow(ids: readonly string[]): void {
+    const before = this.#open.peek();
+    if (ids.length === before.size && ids.every((id) => before.has(id))) return;
+    for (const [id, open] of before) if (!ids.includes(id)) open[Symbol.dispose]();
+    this.#open.value = new Map(ids.map((id) => [id, before.get(id) ?? this.#options.open(id)]));
+  }
+
+  #go(change: (layout: Layout) => Layout | undefined): void {
+    const { address } = this.#options;
+    const layout = this.layout.peek();
+    const next = layout && change(layout);
+    if (layout === undefined) return;
+    if (next === undefined) this.#last = undefined;
+    address.go(next === undefined ? { view: "list" } : { view: "session", layout: next });
+  }
+
+  #replace(change: (layout: Layout) => Layout): void {
+    const { address } = this.#options;
+    const layout = this.layout.peek();
+    if (layout === undefined) return;
+    const route: Route = { view: "session", layout: change(layout) };
+    // Nothing is drawn anew for a focus that is where it was.
+    if (routeHash(route) !== routeHash(address.route.peek())) address.replace(route);
+  }
+}

@@ -1,0 +1,27 @@
+import { type ReadonlySignal, signal } from "@preact/signals";
+
+/** Where the list and a session do not fit beside each other; the style sheets have the same query. */
+export const NARROW = "(max-width: 760px), (max-height: 480px) and (pointer: coarse)";
+
+/** Whether a media query holds, as a signal. */
+export class MediaWatch implements Disposable {
+  readonly #query: MediaQueryList;
+  readonly #matches = signal(false);
+  readonly #read = (): void => {
+    this.#matches.value = this.#query.matches;
+  };
+
+  constructor(window: Window, query: string) {
+    this.#query = window.matchMedia(query);
+    this.#read();
+    this.#query.addEventListener("change", this.#read);
+  }
+
+  get matches(): ReadonlySignal<boolean> {
+    return this.#matches;
+  }
+
+  [Symbol.dispose](): void {
+    this.#query.removeEventListener("change", this.#read);
+  }
+}

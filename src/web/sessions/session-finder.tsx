@@ -1,0 +1,91 @@
+import { useSignal } from "@preact/signals";
+import type { RefObject, TargetedKeyboardEvent, VNode } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { detailWords, nameWords } from "../session/words.ts";
+import { fuzzyFind } from "./list-filter.ts";
+
+/** More letters find the rest. */
+const MAX_FOUND = 50;
+
+type SessionFinderProps = Pick<WorkspaceProps, "workspace"> & {
+  readonly sessions: readonly SessionRecord[];
+  /** Before the session opens. */
+  readonly onOpen: () => void;
+};
+
+/** Finds a session by some of its letters and opens it. */
+export function SessionFinder({ workspace, sessions, onOpen }: SessionFinderProps): VNode {
+  const list = useRef<HTMLDivElement>(null);
+  const letters = useSignal("");
+  const chosen = useSignal(0);
+  const id = useId();
+  const found = fuzzyFind(letters.value, sessions).slice(0, MAX_FOUND);
+  const at = Math.min(chosen.value, found.length - 1);
+  useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.isComposing || (step === undefined && event.key !== "Enter")) return;
+    event.preventDefault();
+    if (step !== undefined) chosen.value = Math.max(0, Math.min(found.length - 1, at + step));
+    else list.current?.querySelector<HTMLElement>("[aria-selected=true]")?.click();
+  };
+  return (
+    <>
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Find a session"
+        aria-expanded="true"
+        aria-controls={id}
+        {...(at >= 0 && { "aria-activedescendant": `${id}-${at}` })}
+        placeholder="Find a session"
+        autocomplete="off"
+        spellcheck={false}
+        onKeyDown={onKeyDown}
+        onInput={({ currentTarget }) => {
+          letters.value = currentTarget.value;
+          chosen.value = 0;
+        }}
+      />
+      <Found {...{ workspace, id, list, found, chosen: at, onOpen }} />
+      {found.length === 0 && <p class="empty">No session matches.</p>}
+    </>
+  );
+}
+
+type FoundProps = Pick<SessionFinderProps, "workspace" | "onOpen"> & {
+  readonly id: string;
+  readonly list: RefObject<HTMLDivElement | null>;
+  readonly found: readonly SessionRecord[];
+  readonly chosen: number;
+};
+
+function Found({ workspace, id, list, found, chosen, onOpen }: FoundProps): VNode {
+  return (
+    <div ref={list} id={id} role="listbox" aria-label="Sessions found" tabIndex={-1}>
+      {found.map((record, index) => {
+        const { href, onClick } = workspace.panes.linkTo(record.id);
+        return (
+          <a
+            key={record.id}
+            id={`${id}-${index}`}
+            href={href}
+            role="option"
+            aria-selected={index === chosen}
+            tabIndex={-1}
+            onClick={(event) => {
+              onOpen();
+              onClick(event);
+            }}
+          >
+            <span class={record.status === "exited" ? "dot unknown" : "dot open"} />
+            <span class="row-name">{nameWords(record)}</span>
+            <span class="row-detail">{record.source ?? detailWords(record)}</span>
+          </a>
+        );
+      })}
+    </div>
+  );
+}
