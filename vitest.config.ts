@@ -11,6 +11,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const LONGEST = [
   "git/histories",
   "containers/systemd",
+  "testing/package",
   "containers/pam",
   "git/follow-edits",
   "browser/machines",

@@ -1,4 +1,4 @@
-// Makes the files of a release in release/: the npm package, archives and packages for Debian with Node in them, the image where
+// Makes the files of a release in release/: the npm packages, archives and packages for Debian with Node in them, the image where
 // a container engine answers, the manifests for Kubernetes, the bill of materials, the provenance, and checksums. Run by npm:
 // `npm run release`.
 import { execFileSync } from "node:child_process";
@@ -66,6 +66,7 @@ for (const folder of [OUT, WORK]) {
   mkdirSync(folder, { recursive: true });
 }
 const unpacked = unpackNpmPackage();
+execFileSync("npm", ["pack", "--silent", "-w", "packages/testing", "--pack-destination", OUT], { cwd: ROOT });
 for (const name of readdirSync(join(unpacked, "prebuilds"))) {
   const target = name === "linux-arm64" ? "arm64" : "x64";
   const folder = join(WORK, target);

@@ -1,5 +1,7 @@
+import { finished } from "node:stream/promises";
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import type { InputStream } from "./process-context.ts";
 import { onSignals, type StopSignal } from "./terminal/signals.ts";
 
 /**
@@ -32,4 +34,9 @@ async function withinGrace(stopping: PromiseLike<void>, graceMs: number): Promis
     const message = `not stopped in good order within ${graceMs / 1_000} s: give it longer with --grace`;
     throw new ServiceError("shutting_down", message, { cause });
   }
+}
+
+/** Resolves when standard input ends or fails. Reads and drops it. */
+export async function inputEnd(stdin: InputStream): Promise<void> {
+  await finished(stdin.resume(), { writable: false }).catch(() => undefined);
 }

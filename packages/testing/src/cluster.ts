@@ -3,6 +3,9 @@ import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { DEFAULT_PORT, MIN_JOIN_TOKEN_BYTES } from "../../../src/protocol/limits.ts";
 import { ServiceContainer, type TlsFiles } from "./container.ts";
 import { createNetwork, removeLeftovers, removeNetwork } from "./engine.ts";
+import { testSeed } from "./environment.ts";
+import { TerminalLog } from "./failures/terminal-log.ts";
+import type { TestCluster } from "./machine.ts";
 import { ServerClient } from "./server-client.ts";
 import type { Login, Variables } from "./server-environment.ts";
 import type { StartedService } from "./started.ts";
@@ -31,7 +34,7 @@ const REGISTRATION_TIMEOUT_MS = 30_000;
  * An HQ and its remotes, each in a container, in a network of their own. Any number of clusters can be there side by side.
  * Disposing of one removes everything that it is made of, volumes included.
  */
-export class Cluster implements AsyncDisposable {
+export class Cluster implements TestCluster {
   readonly hq: StartedService;
   /** In the order of their names. */
   readonly remotes: readonly StartedService[];
@@ -40,6 +43,10 @@ export class Cluster implements AsyncDisposable {
   readonly joinToken: string;
   /** The name of their network. */
   readonly network: string;
+  /** For the choices of a test: TTYHQ_TEST_SEED, or drawn. */
+  readonly seed = testSeed();
+  /** What the terminals of its clients show. */
+  readonly terminals = new TerminalLog();
   readonly #owned: AsyncDisposableStack;
 
   private constructor(parts: Parts, owned: AsyncDisposableStack) {
@@ -79,7 +86,7 @@ export class Cluster implements AsyncDisposable {
 
   /** A client of the HQ. When one of its waits fails, the message has the ends of all logs. */
   async client(): Promise<ServerClient> {
-    return new ServerClient(await this.hq.access(), { scene: () => this.scene });
+    return new ServerClient(await this.hq.access(), { scene: () => this.scene, log: this.terminals });
   }
 
   /** Resolves when the HQ lists all remotes. */

@@ -33,6 +33,14 @@ export async function engine(): Promise<ContainerRuntimeClient> {
   return getContainerRuntimeClient();
 }
 
+/** Whether containers can be started here: the package testcontainers is installed, and an engine answers. */
+export async function hasEngine(): Promise<boolean> {
+  return await engine().then(
+    () => true,
+    () => false,
+  );
+}
+
 /**
  * Starts a container: its root read only, /tmp in memory, and reached from this machine at its port. It keeps its port when
  * it is started again. Nothing waits until the program in it answers.

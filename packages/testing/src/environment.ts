@@ -1,6 +1,36 @@
 // What a test run can be told from outside.
 
+import { randomInt } from "node:crypto";
+
 const IMAGE = "ttyhq:dev";
+const MAX_SEED = 2 ** 32 - 1;
+
+export type ClusterKind = "containers" | "processes";
+
+/** TTYHQ_TEST_CLUSTER: what clusters consist of; undefined where the machine decides. Throws for other values. */
+export function clusterKind(): ClusterKind | undefined {
+  const kind = process.env.TTYHQ_TEST_CLUSTER || undefined;
+  if (kind === undefined || kind === "containers" || kind === "processes") return kind;
+  throw new Error(`TTYHQ_TEST_CLUSTER is ${kind}: give containers or processes, or leave it out`);
+}
+
+/** The command that runs servers as processes: TTYHQ_COMMAND, or ttyhq on the PATH. */
+export function serverCommand(): string {
+  return process.env.TTYHQ_COMMAND || "ttyhq";
+}
+
+/** TTYHQ_TEST_SEED repeats the choices of an earlier run. */
+export function testSeed(): number {
+  const given = process.env.TTYHQ_TEST_SEED || undefined;
+  const seed = given === undefined ? randomInt(MAX_SEED) : Number(given);
+  if (Number.isInteger(seed) && seed >= 0 && seed <= MAX_SEED) return seed;
+  throw new Error(`TTYHQ_TEST_SEED is ${given}: give a whole number from 0 to ${MAX_SEED}`);
+}
+
+/** Where reports of failures go: TTYHQ_REPORT_DIR, or ttyhq-failures in the current directory. */
+export function reportDirectory(): string {
+  return process.env.TTYHQ_REPORT_DIR || "ttyhq-failures";
+}
 
 /** The image that containers are started from: TTYHQ_IMAGE, or what docker/build.sh makes. */
 export function imageName(): string {

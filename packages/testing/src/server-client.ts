@@ -2,6 +2,7 @@ import { type Client, createClient } from "../../../src/protocol/client/client.t
 import type { CreateSessionBody } from "../../../src/protocol/schemas/session.ts";
 import { createSender, type Sender } from "../../../src/remote/send.ts";
 import { type Access, targetOf } from "./access.ts";
+import type { TerminalLog } from "./failures/terminal-log.ts";
 import { type AttachOptions, TerminalClient } from "./terminal-client.ts";
 
 /** A server, as one user of it has it: its REST calls, and its sessions as terminals. */
@@ -10,21 +11,24 @@ export class ServerClient implements Disposable {
   readonly api: Client;
   readonly access: Access;
   readonly #sender: Sender;
-  readonly #scene: () => string;
+  readonly #shown: Pick<AttachOptions, "scene" | "log">;
 
-  /** `scene`: what is added to the message when a wait fails, such as a log. */
-  constructor(access: Access, { scene = () => "" }: { readonly scene?: () => string } = {}) {
+  /** `scene`: what is added to the message when a wait fails, such as a log. `log`: keeps what its terminals show. */
+  constructor(
+    access: Access,
+    { scene = () => "", log }: { readonly scene?: () => string; readonly log?: TerminalLog } = {},
+  ) {
     // One array for all connections: what is made of an authority is kept with its bytes.
     const ca = typeof access.ca === "string" ? new TextEncoder().encode(access.ca) : access.ca;
     this.access = { ...access, ca };
     this.#sender = createSender(targetOf(this.access));
-    this.#scene = scene;
+    this.#shown = log === undefined ? { scene } : { scene, log };
     this.api = createClient(this.#sender.send);
   }
 
   /** Shows a session that is there. */
   attach(sessionId: string, options: AttachOptions = {}): Promise<TerminalClient> {
-    return TerminalClient.attach(this.access, sessionId, { scene: this.#scene, ...options });
+    return TerminalClient.attach(this.access, sessionId, { ...this.#shown, ...options });
   }
 
   /** Starts a session and shows it. On an HQ `remoteId` says where. */

@@ -3,7 +3,8 @@ import { authEndpoints } from "../../../src/protocol/endpoints/auth.ts";
 import type { Health } from "../../../src/protocol/schemas/health.ts";
 import type { Access, Credentials } from "./access.ts";
 import { type Container, engine, type NetworkPlace, removeContainer } from "./engine.ts";
-import { LogTail } from "./log-tail.ts";
+import { LogTail, SHOWN_LINES } from "./failures/log-tail.ts";
+import type { Machine } from "./machine.ts";
 import { ServerClient } from "./server-client.ts";
 import { eventually, failure, type WaitOptions } from "./wait.ts";
 
@@ -12,8 +13,6 @@ const ENGINE_TIMEOUT_MS = 60_000;
 const READY_TIMEOUT_MS = 60_000;
 /** How long a server may take to end its sessions and itself. */
 const STOP_GRACE_S = 15;
-/** Of the log, told when a wait fails. */
-const SHOWN_LINES = 30;
 
 export type ServicePlace = {
   readonly name: string;
@@ -31,7 +30,7 @@ export type ServicePlace = {
 export type Executed = { readonly exitCode: number; readonly stdout: string; readonly stderr: string };
 
 /** A server in a container. Disposing it removes the container with its volumes. */
-export class StartedService implements AsyncDisposable {
+export class StartedService implements Machine, AsyncDisposable {
   readonly #container: Container;
   readonly #place: ServicePlace;
   readonly #log = new LogTail();

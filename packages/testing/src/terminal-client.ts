@@ -10,9 +10,11 @@ import { DEFAULT_COLS, DEFAULT_ROWS } from "../../../src/protocol/limits.ts";
 import type { SignalName, TerminalSize } from "../../../src/protocol/schemas/session.ts";
 import { openLink } from "../../../src/remote/uplink.ts";
 import { type Access, targetOf } from "./access.ts";
+import type { TerminalLog } from "./failures/terminal-log.ts";
 import type { OracleChecker } from "./oracle/checker.ts";
-import { ReceivedOutput } from "./received-output.ts";
-import { TerminalView } from "./terminal-view.ts";
+import { ReceivedOutput } from "./terminal/received-output.ts";
+import { RecentFrames } from "./terminal/recent-frames.ts";
+import { TerminalView } from "./terminal/terminal-view.ts";
 import { failure, WAIT_TIMEOUT_MS, type WaitOptions, waitFor } from "./wait.ts";
 
 /** Of the output, unless another is given. */
@@ -33,6 +35,8 @@ export type ViewOptions = {
   readonly keptBytes?: number;
   /** What is added to the message when a wait fails. */
   readonly scene?: () => string;
+  /** Keeps what the terminal showed, for the report of a failure. */
+  readonly log?: TerminalLog;
 };
 
 export type AttachOptions = ViewOptions & WaitOptions;
@@ -48,6 +52,8 @@ export class TerminalClient implements Disposable {
   readonly #output: ReceivedOutput;
   readonly #checker: ViewOptions["checker"];
   readonly #scene: () => string;
+  readonly #frames = new RecentFrames();
+  readonly #logged: Disposable | undefined;
   readonly #changes = new Emitter<void>();
   readonly #events: SessionEvent[] = [];
   #isAttached = false;
@@ -65,6 +71,7 @@ export class TerminalClient implements Disposable {
     this.#scene = scene;
     this.#view = hasScreen ? new TerminalView({ cols: DEFAULT_COLS, rows: DEFAULT_ROWS }) : undefined;
     this.#socket = new SessionSocket({ open, clientName: "testing", version: "0", times: BACKOFF });
+    this.#logged = options.log?.add(() => this.#describe());
     this.#follow(from);
   }
 
@@ -170,7 +177,7 @@ export class TerminalClient implements Disposable {
     };
     const listening = this.#changes.on(check);
     check();
-    return waitFor(promise, what, options, () => this.#describe()).finally(() => listening[Symbol.dispose]());
+    return waitFor(promise, what, options, () => this.#whole).finally(() => listening[Symbol.dispose]());
   }
 
   /** Resolves when the server has dealt with it; rejects where it refuses, and when it is not known whether it arrived. */
@@ -195,6 +202,7 @@ export class TerminalClient implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#logged?.[Symbol.dispose]();
     this.#socket[Symbol.dispose]();
     this.#view?.[Symbol.dispose]();
   }
@@ -236,10 +244,12 @@ export class TerminalClient implements Disposable {
 
   #subscribed({ cols, rows }: Subscribed): void {
     this.#isAttached = true;
+    this.#frames.add("SUBSCRIBED", `${cols}x${rows}`);
     this.#view?.resize({ cols, rows });
   }
 
   #took(offset: number, bytes: Uint8Array): void {
+    this.#frames.add("OUTPUT", `${offset}+${bytes.length}`, bytes);
     this.#output.take(offset, bytes);
     this.#checker?.take(bytes, offset);
     this.#view?.write(bytes);
@@ -247,6 +257,7 @@ export class TerminalClient implements Disposable {
 
   #resync({ offset, size, bytes }: Resync): void {
     this.#resyncs += 1;
+    this.#frames.add("RESYNC", `${offset} ${size.cols}x${size.rows}`);
     this.#output.skip(offset);
     this.#checker?.skip(offset);
     this.#view?.reset(size);
@@ -254,6 +265,7 @@ export class TerminalClient implements Disposable {
   }
 
   #event(event: SessionEvent): void {
+    this.#frames.add("EVENT", event.kind);
     if (this.#events.push(event) > KEPT_EVENTS) this.#events.shift();
     if (event.kind === "resize") this.#view?.resize(event);
     if (event.kind === "exit") this.#exit = event;
@@ -265,7 +277,11 @@ export class TerminalClient implements Disposable {
   }
 
   #failed(message: string, cause?: Error): Error {
-    return new Error(failure(message, this.#describe()), { cause });
+    return new Error(failure(message, this.#whole), { cause });
+  }
+
+  get #whole(): string {
+    return [this.#describe(), this.#scene()].filter((text) => text !== "").join("\n");
   }
 
   #describe(): string {
@@ -275,7 +291,7 @@ export class TerminalClient implements Disposable {
       `session ${this.sessionId}, output up to byte ${this.offset ?? "(none)"}, connection ${state.kind}${why}`,
       ...(this.#exit === undefined ? [] : [`ended with exit code ${this.#exit.exitCode}`]),
       ...(this.#view === undefined ? [] : [framed(this.#view)]),
-      this.#scene(),
+      this.#frames.text,
     ];
     return lines.filter((line) => line !== "").join("\n");
   }

@@ -10,6 +10,7 @@ import type { Cli } from "../process-context.ts";
 import { controlDirOf } from "../server.ts";
 import { onSignals, signalNumber } from "../terminal/signals.ts";
 import { table } from "../text.ts";
+import { inputEnd } from "../until-stopped.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type ClusterCredentials, type ClusterOptions, remoteNames } from "./plan.ts";
 
@@ -20,6 +21,7 @@ const PASSWORD_BYTES = 24;
 const JOIN_TOKEN_BYTES = 32;
 
 type UpFlags = { readonly remotes: number; readonly port: number; readonly controlDir?: string | undefined };
+type UpMode = { readonly isJson: boolean; readonly endsWithInput: boolean };
 
 export const addUp = command({
   usage: "up",
@@ -40,17 +42,20 @@ export const addUp = command({
       "--json",
       'print one line {"event": "up", "url", "loginLink", "username", "password", "controlDir", "remotes"}',
     ],
+    stopWithInput: ["--stop-with-input", "stop when standard input ends, as when its writer dies"],
   },
-  run: ({ json, ...flags }, _, cli) => up(flags, json === true, cli),
+  run: ({ json, stopWithInput, ...flags }, _, cli) =>
+    up(flags, { isJson: json === true, endsWithInput: stopWithInput === true }, cli),
 });
 
 /** Runs until a signal, also during the start. A second signal ends it without waiting for the servers. */
-async function up(flags: UpFlags, isJson: boolean, cli: Cli): Promise<number> {
+async function up(flags: UpFlags, { isJson, endsWithInput }: UpMode, cli: Cli): Promise<number> {
   const started = performance.now();
   const options = clusterOptions(flags, cli);
   const [stop, hurry] = [new AbortController(), new AbortController()];
   let exitCode: number = ExitCode.Ok;
   const notice = (message: string): void => writeMessage(cli.stderr, message);
+  if (endsWithInput) void inputEnd(cli.stdin).then(() => stop.abort());
   using listening = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
     if (stop.signal.aborted) {
       listening[Symbol.dispose]();

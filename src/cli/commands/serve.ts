@@ -1,11 +1,9 @@
-import { finished } from "node:stream/promises";
 import type { RunningServer } from "../../app.ts";
 import { parseConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
 import { command } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import type { InputStream } from "../process-context.ts";
-import { untilStopped } from "../until-stopped.ts";
+import { inputEnd, untilStopped } from "../until-stopped.ts";
 
 export const addServe = command({
   usage: "serve",
@@ -49,8 +47,4 @@ function announced({ url, loginLink, behind }: RunningServer, version: string): 
 
 function announcedAsJson({ url, loginLink, behind }: RunningServer): string {
   return `${JSON.stringify({ event: "listening", url, loginLink, behind })}\n`;
-}
-
-async function inputEnd(stdin: InputStream): Promise<void> {
-  await finished(stdin.resume(), { writable: false }).catch(() => undefined);
 }

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
+import { TerminalView } from "../../../packages/testing/src/terminal/terminal-view.ts";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
-import { TerminalView } from "../../../packages/testing/src/terminal-view.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";

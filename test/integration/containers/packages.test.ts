@@ -39,7 +39,7 @@ function onMachine(script: string, options: readonly string[] = []): Promise<str
 }
 
 test("the npm package is installed without a compiler or a network, and runs a session", async () => {
-  const install = `! command -v cc make python3\nnpm install --global --offline --silent /release/${await fileOf(/\.tgz$/)}`;
+  const install = `! command -v cc make python3\nnpm install --global --offline --silent /release/${await fileOf(/^ttyhq-\d.*\.tgz$/)}`;
   const manual = "test -e $(npm prefix --global)/share/man/man1/ttyhq-run.1";
   expect(await onMachine(`${install}\n${manual}\n${USE}`)).toContain("it works");
 });

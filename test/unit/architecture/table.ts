@@ -105,7 +105,7 @@ export const PACKAGE_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
   yaml: ["src/config/sources/config-file.ts"],
   // Schemas are types of the project, not a collaborator.
-  zod: ["src/"],
+  zod: ["src/", "packages/testing/src/local/local-cluster.ts"],
 };
 
 /** Entry points: the only files that read the environment and the arguments. The testing kit is not part of the program. */

@@ -68,7 +68,7 @@ test("what scrolled off is found where it is asked for", async () => {
   await it.client.shows(/^line 3$/m, { withScrollback: true });
 });
 
-test("a wait that fails shows the screen, the place in the output and the scene", async () => {
+test("a wait that fails shows the screen, the place in the output, the frames and the scene", async () => {
   using it = await stage("password: ", { scene: () => "the server's log" });
   const message = await problem(it.client.shows(/welcome/, { timeoutMs: 20 }));
   expect(message.split("\n")).toEqual([
@@ -77,6 +77,9 @@ test("a wait that fails shows the screen, the place in the output and the scene"
     expect.stringMatching(/^── screen 80x24 ─+$/),
     "│ password:",
     expect.stringMatching(/^─+$/),
+    "last frames:",
+    expect.stringMatching(/^ {2}\S+Z SUBSCRIBED 80x24$/),
+    expect.stringMatching(/^ {2}\S+Z OUTPUT 0\+10 "password: "$/),
     "the server's log",
   ]);
 });

@@ -1,6 +1,6 @@
-import type { TerminalSize } from "../../../src/protocol/schemas/session.ts";
-import { ScreenTerminal } from "../../../src/sessions/screen/terminal/terminal.ts";
-import { screenText } from "../../../src/sessions/screen/terminal/text.ts";
+import type { TerminalSize } from "../../../../src/protocol/schemas/session.ts";
+import { ScreenTerminal } from "../../../../src/sessions/screen/terminal/terminal.ts";
+import { screenText } from "../../../../src/sessions/screen/terminal/text.ts";
 
 /** What somebody who looks at a session sees: a terminal emulator with 1,000 lines of scrollback. */
 export class TerminalView implements Disposable {

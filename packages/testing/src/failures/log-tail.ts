@@ -1,3 +1,6 @@
+/** Of a log, in the message of a failure. */
+export const SHOWN_LINES = 30;
+
 /** The last megabyte of what somebody wrote, as text. */
 export class LogTail {
   #text = "";

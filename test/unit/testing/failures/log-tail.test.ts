@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LogTail } from "../../../packages/testing/src/log-tail.ts";
+import { LogTail } from "../../../../packages/testing/src/failures/log-tail.ts";
 
 test("the last megabyte is held", () => {
   const log = new LogTail();

@@ -1,5 +1,5 @@
-import { concatBytes } from "../../../src/lib/data/collect.ts";
-import { Ring } from "../../../src/lib/data/ring.ts";
+import { concatBytes } from "../../../../src/lib/data/collect.ts";
+import { Ring } from "../../../../src/lib/data/ring.ts";
 
 /**
  * One session's output as it came, by offset. Throws an Error where a byte is missing or comes twice. Holds at least the

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ReceivedOutput } from "../../../packages/testing/src/received-output.ts";
+import { ReceivedOutput } from "../../../../packages/testing/src/terminal/received-output.ts";
 
 const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
 

@@ -1,0 +1,54 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { reportDirectory } from "../environment.ts";
+import type { TestCluster } from "../machine.ts";
+
+const MAX_NAME_LENGTH = 80;
+
+/** What a hook of vitest gets: the part that is needed. */
+type TestContext = {
+  readonly task: { readonly name: string; readonly result?: { readonly state: string } | undefined };
+};
+
+type ReportedCluster = Pick<TestCluster, "hq" | "remotes" | "seed" | "terminals">;
+
+/**
+ * A hook for `afterEach`. After a test that failed it prints the last screen and the last frames of each terminal, the ends
+ * of all logs, and the seed, and writes these and the whole logs to files. Their paths are printed as attachments of JUnit.
+ */
+export function reportFailures(
+  cluster: () => ReportedCluster | undefined,
+): (context: TestContext) => Promise<void> {
+  return async ({ task }) => {
+    const found = cluster();
+    if (found === undefined) return;
+    if (task.result?.state === "fail") await report(found, task.name);
+    found.terminals.forgetClosed();
+  };
+}
+
+async function report({ hq, remotes, seed, terminals }: ReportedCluster, test: string): Promise<void> {
+  const machines = [hq, ...remotes];
+  const text = [
+    `failed: ${test}`,
+    `TTYHQ_TEST_SEED=${seed} repeats its choices`,
+    ...terminals.texts,
+    ...machines.map(({ scene }) => scene).filter((scene) => scene !== ""),
+  ].join("\n");
+  const directory = resolve(reportDirectory(), fileName(test));
+  await mkdir(directory, { recursive: true });
+  const files = [
+    { name: "report.txt", content: `${text}\n` },
+    ...machines.map(({ name, log }) => ({ name: `${name}.log`, content: log })),
+  ];
+  const attachments = files.map(async ({ name, content }) => {
+    const path = join(directory, name);
+    await writeFile(path, content);
+    return `[[ATTACHMENT|${path}]]`;
+  });
+  console.error([text, ...(await Promise.all(attachments))].join("\n"));
+}
+
+function fileName(test: string): string {
+  return test.replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, MAX_NAME_LENGTH);
+}
