@@ -96,9 +96,9 @@ export class Kubectl {
     return this.does("exec", pod, `--container=${container}`, "--", "sh", "-c", script);
   }
 
-  /** A signal to the program of a container, whose first process is an init. */
+  /** A signal to the server or session host of a container, whatever init and supervisor started it. */
   async signal(pod: string, container: string, signal: "CONT" | "KILL" | "STOP" | "TERM"): Promise<void> {
-    await this.sh(pod, container, `kill -${signal} $(pgrep -o -P 1)`);
+    await this.sh(pod, container, `kill -${signal} $(pgrep -of "^node ")`);
   }
 
   /** What an operator looks at first: all that is there, what befell it, and the ends of the logs. */

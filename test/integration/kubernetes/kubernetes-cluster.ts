@@ -27,6 +27,8 @@ export type StartOptions = {
   readonly hasSharedRegistry?: boolean;
   /** Of the HQ: VARIABLE=value. */
   readonly settings?: readonly string[];
+  /** Of the remotes. */
+  readonly remoteSettings?: readonly string[];
   /** On top of the project's own files: entries of a kustomization. */
   readonly patches?: readonly object[];
   /** Its pods may be placed on the spare node. Those of others stay away from it: it dies while their tests run. */
@@ -36,18 +38,20 @@ export type StartOptions = {
 /** Disposing it removes the namespace and everything in it. */
 export class KubernetesCluster implements AsyncDisposable {
   readonly kubectl: Kubectl;
+  readonly #options: StartOptions;
   readonly #owned = new AsyncDisposableStack();
   #client: ServerClient | undefined;
 
-  private constructor(namespace: string) {
+  private constructor(namespace: string, options: StartOptions) {
     this.kubectl = new Kubectl(namespace);
+    this.#options = options;
   }
 
   /** Resolves when the HQ is ready and all remotes are, and registered. Rejects with the scene, and leaves nothing behind. */
   static async start(options: StartOptions = {}): Promise<KubernetesCluster> {
-    const cluster = new KubernetesCluster(`ttyhq-test-${randomBytes(4).toString("hex")}`);
+    const cluster = new KubernetesCluster(`ttyhq-test-${randomBytes(4).toString("hex")}`, options);
     try {
-      await cluster.#deploy(options);
+      await cluster.#deploy();
       return cluster;
     } catch (error) {
       const scene = await cluster.kubectl.scene();
@@ -131,24 +135,29 @@ export class KubernetesCluster implements AsyncDisposable {
     );
   }
 
-  async #deploy(options: StartOptions): Promise<void> {
-    const { namespace } = this.kubectl;
-    const { hasTls = false, hasSharedRegistry = false } = options;
-    const kinds = [...(hasTls ? ["--tls"] : []), ...(hasSharedRegistry ? ["--redis"] : [])];
-    await output(join(ROOT, "k8s/make-secrets"), [...kinds, namespace]);
+  /** Puts the project's files into the cluster again, as they were put there at the start. */
+  async apply(): Promise<void> {
     await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-k8s-"));
-    const kustomization = await this.#kustomization(folder.path, options);
+    const kustomization = await this.#kustomization(folder.path, this.#options);
     await writeFile(join(folder.path, "kustomization.yaml"), JSON.stringify(kustomization));
     await this.kubectl.does("apply", "--kustomize", folder.path);
     await this.rolledOut(HQ_DEPLOYMENT);
     await this.rolledOut(REMOTES);
-    this.#client = await this.#connect(options);
-    await this.lists(Array.from({ length: remotesOf(options) }, (_, index) => `ttyhq-remote-${index}`));
+  }
+
+  async #deploy(): Promise<void> {
+    const { hasTls = false, hasSharedRegistry = false } = this.#options;
+    const kinds = [...(hasTls ? ["--tls"] : []), ...(hasSharedRegistry ? ["--redis"] : [])];
+    await output(join(ROOT, "k8s/make-secrets"), [...kinds, this.kubectl.namespace]);
+    await this.apply();
+    this.#client = await this.#connect(this.#options);
+    const names = Array.from({ length: remotesOf(this.#options) }, (_, index) => `ttyhq-remote-${index}`);
+    await this.lists(names);
   }
 
   /** What an operator's own overlay would be. Limits of calls are for people, not for tests. */
   async #kustomization(folder: string, options: StartOptions): Promise<object> {
-    const { settings = [], patches = [], usesSpareNode = false } = options;
+    const { settings = [], remoteSettings = [], patches = [], usesSpareNode = false } = options;
     const components = [
       ...(options.hasTls === true ? ["tls"] : []),
       ...(options.hasSharedRegistry === true ? ["ha", "redis"] : []),
@@ -166,7 +175,7 @@ export class KubernetesCluster implements AsyncDisposable {
       replicas: [{ name: "ttyhq-remote", count: remotesOf(options) }],
       configMapGenerator: [
         { name: "ttyhq-hq", behavior: "merge", literals: [...limits, ...settings] },
-        { name: "ttyhq-remote", behavior: "merge", literals: limits },
+        { name: "ttyhq-remote", behavior: "merge", literals: [...limits, ...remoteSettings] },
       ],
       patches: [
         {

@@ -1,19 +1,27 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { expectedOutput } from "../cluster/expected-output.ts";
 import { answers } from "../cluster/shell.ts";
-import { CHANGE_TIMEOUT_MS } from "./kubectl.ts";
+import { IMAGE, ROOT } from "../containers/built-image.ts";
+import { output } from "../containers/docker.ts";
+import { CHANGE_TIMEOUT_MS, containerOf, type Pod } from "./kubectl.ts";
 import { REMOTES } from "./kubernetes-cluster.ts";
+import { Show } from "./show.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 import { SteadyOracle } from "./steady-oracle.ts";
 
 /** More than it prints before it ends. */
 const STREAM = { bytes: 16_000_000, seed: 5 };
 const BEGUN_BYTES = 100_000;
+const VIEWERS = 10;
 const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
 
-const stage = stagedCluster({ remotes: 2 });
+/** The same under another name, for which Kubernetes starts a container again. */
+const OTHER_NAME = `docker.io/library/${IMAGE}`;
+
+const stage = stagedCluster({ remotes: 2, remoteSettings: ["DRAIN_SECONDS=1"] });
 
 async function begun(remote: string): Promise<TerminalClient> {
   const oracle = new SteadyOracle(STREAM);
@@ -22,6 +30,36 @@ async function begun(remote: string): Promise<TerminalClient> {
   await viewer.reaches(BEGUN_BYTES, LIMITS);
   return viewer;
 }
+
+test.skipIf(IMAGE.includes("/"))(
+  "an update of the servers alone: no pod is replaced, sessions go on, and every viewer has each byte once",
+  async () => {
+    const { cluster } = stage;
+    const before = await cluster.remotes();
+    const names = before.map(({ metadata }) => metadata.name);
+    using stack = new DisposableStack();
+    const opening = names.map((name) => Show.open(cluster, name, VIEWERS / names.length));
+    const shows = (await Promise.all(opening)).map((show) => stack.use(show));
+
+    const update = join(ROOT, "k8s/update-servers");
+    await output(update, [OTHER_NAME, cluster.kubectl.namespace], { timeoutMs: CHANGE_TIMEOUT_MS });
+    await Promise.all(shows.map((show) => show.goesOn()));
+    const after = await cluster.remotes();
+    expect(after.map(({ metadata }) => metadata.uid)).toEqual(before.map(({ metadata }) => metadata.uid));
+    const starts = (pod: Pod, name: string): number => containerOf(pod, name).restartCount;
+    expect(after.map((pod) => [starts(pod, "server"), starts(pod, "session-host")])).toEqual(
+      before.map((pod) => [starts(pod, "server") + 1, starts(pod, "session-host")]),
+    );
+    const worst = Math.max(...shows.map(({ worst: { ms } }) => ms));
+    console.log(`update of the servers: the worst stall of ${VIEWERS} viewers was ${Math.round(worst)} ms`);
+    await Promise.all(shows.map((show) => show.finish()));
+    // The old servers were cordoned until they stopped.
+    for (const name of names) {
+      using next = await cluster.client.run({ remoteId: await cluster.remoteId(name), command: ["sh"] });
+      await answers(next, 42);
+    }
+  },
+);
 
 test("a rolling update of the remotes: their sessions end as exited, with all that was seen in their recordings", async () => {
   const { cluster } = stage;

@@ -1,6 +1,9 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { answers } from "../cluster/shell.ts";
-import { isReady } from "./kubectl.ts";
+import { ROOT } from "../containers/built-image.ts";
+import { type Ran, run } from "../containers/docker.ts";
+import { CHANGE_TIMEOUT_MS, isReady } from "./kubectl.ts";
 import { REMOTES } from "./kubernetes-cluster.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
@@ -50,4 +53,35 @@ test("remotes are scaled from 1 to 5 to 2, the list follows within 20 s, and tho
     status: "exited",
     source: "ttyhq-remote-2",
   });
+});
+
+test("scale-down takes a remote away when it runs no session, not before, and more replicas bring it back", async () => {
+  const { cluster } = stage;
+  const scaleDown = (): Promise<Ran> =>
+    run(join(ROOT, "k8s/scale-down"), ["1", cluster.kubectl.namespace], { timeoutMs: CHANGE_TIMEOUT_MS });
+  const names = async (): Promise<readonly string[]> =>
+    (await cluster.remotes()).map(({ metadata }) => metadata.name);
+  await scaled(3);
+  const remoteId = await cluster.remoteId("ttyhq-remote-1");
+  using shell = await cluster.client.run({ remoteId, command: ["sh"] });
+  await answers(shell, 42);
+
+  const refused = await scaleDown();
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("ttyhq-remote-1 is not taken") });
+  await cluster.lists(["ttyhq-remote-0", "ttyhq-remote-1"]);
+  await answers(shell, 144);
+  const create = cluster.client.api.create({ remoteId, command: ["true"] });
+  await expect(create).rejects.toMatchObject({ code: "cordoned" });
+  const others = await cluster.client.api.create({ labels: {}, command: ["true"] });
+  expect(others).toMatchObject({ source: "ttyhq-remote-0" });
+
+  await shell.type("exit 7\r");
+  expect(await shell.ended()).toMatchObject({ exitCode: 7 });
+  expect(await scaleDown()).toMatchObject({ code: 0 });
+  await cluster.lists(["ttyhq-remote-0"]);
+  expect(await names()).toEqual(["ttyhq-remote-0"]);
+
+  await scaled(2);
+  using next = await cluster.client.run({ remoteId, command: ["sh"] });
+  await answers(next, 1764);
 });

@@ -28,26 +28,33 @@ const Typed = z.looseObject({
 /** Kinds of others than Kubernetes, by the group of their API. */
 const MODELS: Readonly<Record<string, string>> = {
   "gateway.networking.k8s.io": "@kubernetes-models/gateway-api/",
+  "keda.sh": "@kubernetes-models/keda/",
   "monitoring.coreos.com": "@kubernetes-models/prometheus-operator/",
 };
+/** Of Kubernetes' own kinds: the newest version that they have to fit, and one that is older than what docs/kubernetes.md names. */
+export const API_VERSIONS = { newest: "kubernetes-models/", oldest: "kubernetes-models-1.27/" } as const;
+type Api = (typeof API_VERSIONS)[keyof typeof API_VERSIONS];
 type Validated = { validate(): void };
 const Model = z.custom<new (object: unknown) => Validated>((value) => typeof value === "function");
 
 /** What the API would refuse in one of these objects, and what it would drop without a word; an empty list for none. */
-export async function schemaProblems(objects: readonly unknown[]): Promise<readonly string[]> {
+export async function schemaProblems(
+  objects: readonly unknown[],
+  api: Api = API_VERSIONS.newest,
+): Promise<readonly string[]> {
   const typed = objects.map((object) => Typed.parse(object));
-  const values = await Promise.all(typed.map(valueProblems));
-  return [...values.flat(), ...(await unknownFields(typed))];
+  const values = await Promise.all(typed.map((object) => valueProblems(object, api)));
+  return [...values.flat(), ...(await unknownFields(typed, api))];
 }
 
-function modelOf({ apiVersion, kind }: z.infer<typeof Typed>): string {
+function modelOf({ apiVersion, kind }: z.infer<typeof Typed>, api: Api): string {
   const [group = ""] = apiVersion.split("/");
-  return `${MODELS[group] ?? "kubernetes-models/"}${apiVersion}/${kind}`;
+  return `${MODELS[group] ?? api}${apiVersion}/${kind}`;
 }
 
-async function valueProblems(object: z.infer<typeof Typed>): Promise<readonly string[]> {
+async function valueProblems(object: z.infer<typeof Typed>, api: Api): Promise<readonly string[]> {
   const { kind, metadata } = object;
-  const module: Record<string, unknown> = await import(/* @vite-ignore */ modelOf(object));
+  const module: Record<string, unknown> = await import(/* @vite-ignore */ modelOf(object, api));
   try {
     new (Model.parse(module[kind]))(object).validate();
     return [];
@@ -57,11 +64,14 @@ async function valueProblems(object: z.infer<typeof Typed>): Promise<readonly st
 }
 
 /** By the compiler: an object that is written down may have no member that its type does not name. */
-async function unknownFields(objects: readonly z.infer<typeof Typed>[]): Promise<readonly string[]> {
+async function unknownFields(
+  objects: readonly z.infer<typeof Typed>[],
+  api: Api,
+): Promise<readonly string[]> {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-manifests-"));
   const { path } = directory;
   const lines = objects.map((object, index) => {
-    const type = `import("${modelOf(object)}").I${object.kind}`;
+    const type = `import("${modelOf(object, api)}").I${object.kind}`;
     return `export const object${index}: ${type} = ${JSON.stringify(object)};`;
   });
   await symlink(MODULES, join(path, "node_modules"));

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { schemaProblems } from "./api-schema.ts";
+import { API_VERSIONS, schemaProblems } from "./api-schema.ts";
 import { nameOf, readManifest } from "./manifest.ts";
 import { K8S, rendered } from "./overlay.ts";
 import { policyProblems } from "./policy.ts";
@@ -31,8 +31,20 @@ describe.each(OVERLAYS)("k8s/%s", (overlay) => {
 });
 
 /** Of each two, either stands before the other one in one of these. */
-const COMPONENTS = ["ha", "redis", "tls", "ingress", "httproute", "operator-monitoring", "on-delete"];
-const ORDERS = [COMPONENTS, COMPONENTS.toReversed()];
+const COMPONENTS = [
+  "ha",
+  "redis",
+  "tls",
+  "ingress",
+  "httproute",
+  "operator-monitoring",
+  "on-delete",
+  "autoscale",
+];
+/** For versions, nodes or clusters that not everybody has. */
+const SPECIAL = ["user-namespaces", "app-armor", "pre-stop-sleep"];
+const ALL = [...COMPONENTS, ...SPECIAL];
+const ORDERS = [ALL, ALL.toReversed()];
 
 /** The objects that base makes with these components. */
 async function composed(components: readonly string[]): Promise<readonly unknown[]> {
@@ -67,6 +79,48 @@ test("all components together make the same objects in any order, which fit the 
   expect(sorted(JSON.parse(text(one)))).toEqual(sorted(JSON.parse(text(other))));
   expect(JSON.stringify(one)).toContain('"nginx.ingress.kubernetes.io/backend-protocol":"HTTPS"');
 });
+
+test("what is for every cluster fits the API of the oldest version, too", async () => {
+  expect(await schemaProblems(await composed(COMPONENTS), API_VERSIONS.oldest)).toEqual([]);
+});
+
+test("newer fields are in components of their own, which change HQ and remotes", async () => {
+  const text = JSON.stringify(await composed(SPECIAL));
+  expect(text.match(/"hostUsers":false/g)).toHaveLength(2);
+  expect(text.match(/"appArmorProfile":\{"type":"RuntimeDefault"\}/g)).toHaveLength(2);
+  expect(text).toContain('"preStop":{"sleep":{"seconds":2}}');
+});
+
+test("on OpenShift the namespace says which users and groups pods have, and name servers are reached there", async () => {
+  const objects = await composed(["openshift"]);
+  expect(await schemaProblems(objects)).toEqual([]);
+  const text = JSON.stringify(objects);
+  expect(text).not.toMatch(/"(?:runAsUser|runAsGroup|fsGroup)":/);
+  expect(text).toContain('"kubernetes.io/metadata.name":"openshift-dns"');
+  // No number is known here; nobody is root, as runAsNonRoot says.
+  expect(policyProblems(objects)).toEqual(
+    [
+      "Deployment/ttyhq-hq hq",
+      "StatefulSet/ttyhq-remote session-host",
+      "StatefulSet/ttyhq-remote server",
+    ].map((name) => `${name}: may run as root`),
+  );
+  expect(text.match(/"runAsNonRoot":true/g)).toHaveLength(2);
+});
+
+test.each(["autoscale", "keda"])(
+  "%s adds remotes and takes none away, and no file sets their number",
+  async (name) => {
+    const objects = await composed([name]);
+    expect(await schemaProblems(objects)).toEqual([]);
+    const text = JSON.stringify(objects);
+    expect(text).toContain('"scaleDown":{"selectPolicy":"Disabled"}');
+    const { objects: read } = readManifest(objects);
+    expect(JSON.stringify(read.find((each) => nameOf(each) === "StatefulSet/ttyhq-remote"))).not.toContain(
+      '"replicas"',
+    );
+  },
+);
 
 test("two HQs share no volume, are on different nodes, and an update starts one before it stops another", async () => {
   const { objects } = readManifest(await rendered("overlays/ha"));
