@@ -242,7 +242,7 @@ function readSharedRegistry(reader: OptionReader): RedisAddress | undefined {
   const address = parseRedisAddress(new TextDecoder().decode(given.bytes()));
   if (address === undefined) {
     reader.refuse(
-      `${source}: must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, such as redis://redis.example.com:6379`,
+      `${source}: must be redis://[user:password@]host[:port][/database], or redis+sentinel://[user:password@]host[:port],…/master[/database], with rediss for TLS, such as redis://redis.example.com:6379`,
     );
   }
   if (reader.sourceOf(OPTIONS.jwtSecret) === undefined) {

@@ -257,6 +257,8 @@ export const REGISTRATION_TIMEOUT_MS = 15_000;
 /** The registry that several HQs share (contract 6.8): to connect to it, and one command of it. */
 export const REGISTRY_CONNECT_TIMEOUT_MS = 5_000;
 export const REGISTRY_TIMEOUT_MS = 2_000;
+/** Which Redis is the master. */
+export const SENTINEL_TIMEOUT_MS = 1_000;
 /** How long a read waits for changes; without an answer after REGISTRY_TIMEOUT_MS more the connection is lost. */
 export const REGISTRY_WAIT_MS = 4_000;
 /** The longest pause between two attempts to connect. */

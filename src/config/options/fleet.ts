@@ -22,9 +22,9 @@ export const FLEET_OPTIONS = {
   registryUrl: secret("registry-url", {
     minBytes: 1,
     hasPlainFlag: true,
-    isSecret: (text) => text.includes("@"),
+    isSecret: (text) => text.includes("@") || text.includes("sentinel-password="),
     prose:
-      "HQ only: the Redis, such as rediss://user:password@redis.example.com:6379/0, in which it shares its registry with other HQs. All of them need the same `--jwt-secret-file`.",
+      "HQ only: the Redis, such as rediss://user:password@redis.example.com:6379/0, in which it shares its registry with other HQs; with Sentinels redis+sentinel://user:password@host1,host2,host3/master/0. All of them need the same `--jwt-secret-file`.",
   }),
   noBasicJoin: toggle("no-basic-join", {
     prose:

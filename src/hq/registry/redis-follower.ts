@@ -8,14 +8,14 @@ import { formatRedisAddress, type RedisAddress } from "../../lib/net/redis-addre
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { REGISTRY_RETRY_MAX_MS, REGISTRY_TIMEOUT_MS, RETRY_FIRST_MS } from "../../protocol/limits.ts";
-import { RedisLink, type StreamEntry } from "./redis-link.ts";
+import { pairsOf, RedisLink, type StreamEntry } from "./redis-link.ts";
 import { REGISTRY_KEYS, REVISION, type RunScript, type Script } from "./redis-scripts.ts";
 
 export type RedisFollowerOptions = {
   readonly address: RedisAddress;
   /** Certificate authorities that are trusted besides the public ones, PEM. */
   readonly ca: Uint8Array | undefined;
-  readonly log: Pick<Log, "info" | "warn" | "error">;
+  readonly log: Pick<Log, "info" | "warn">;
   /** 0 to 1, as Math.random. */
   readonly random: () => number;
 };
@@ -92,12 +92,8 @@ export class RedisFollower {
       return more;
     } catch (error) {
       const problem = error instanceof ServiceError ? error : unavailable(error);
-      // The loss of the connection is logged once, by #follow.
-      if (link !== undefined && !link.isClosed) {
-        this.#options.log.error({ reason: textOf(problem.cause) }, "registry not stored");
-      }
       // The reconnect reads everything anew.
-      link?.[Symbol.dispose]();
+      link?.fail(textOf(problem.cause));
       throw problem;
     }
   }
@@ -171,7 +167,7 @@ export class RedisFollower {
     }
   }
 
-  /** No changes for a while may also mean that Redis was replaced by an empty one. */
+  /** No changes for a while may also mean that Redis was replaced by an empty one, or refuses to write. */
   async #checkRevision(link: RedisLink): Promise<void> {
     const at = Revision.parse(await link.run(REVISION, [REGISTRY_KEYS.revision], []));
     if (at < this.#revision) throw new Error(FORGOTTEN);
@@ -194,11 +190,6 @@ export class RedisFollower {
     });
     await withDeadline(promise, REGISTRY_TIMEOUT_MS, "the arrival of a change of this HQ");
   }
-}
-
-/** Redis lists names and values alternately. */
-export function pairsOf(list: readonly string[]): readonly (readonly [string, string])[] {
-  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? ""] as const] : []));
 }
 
 function unavailable(cause: unknown): ServiceError {

@@ -41,10 +41,13 @@ local function change(...)
 end
 `;
 
-/** revision → its value. */
+/** revision → its value. Fails where Redis refuses to write. */
 export const REVISION: Script = {
   name: "revision",
-  text: "return tonumber(redis.call('GET', KEYS[1]) or '0')",
+  text: `
+redis.call('SETNX', KEYS[1], 0)
+return tonumber(redis.call('GET', KEYS[1]))
+`,
 };
 
 /** hash; id → text, or nothing. */

@@ -4,7 +4,8 @@ import { Emitter } from "../../lib/async/emitter.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { PROBE_LEASE_MS, PROBE_LEASE_PASSED_MS, REPLICA_LIFETIME_MS } from "../../protocol/limits.ts";
 import type { Lease } from "../health/health-check.ts";
-import { pairsOf, RedisFollower, type RedisFollowerOptions } from "./redis-follower.ts";
+import { RedisFollower, type RedisFollowerOptions } from "./redis-follower.ts";
+import { pairsOf } from "./redis-link.ts";
 import {
   COMMIT,
   FIND,

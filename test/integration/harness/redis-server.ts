@@ -1,22 +1,26 @@
 // A real Redis on a free port of loopback, with a folder of its own; it can be stopped, frozen and started again.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { Redis } from "ioredis";
 import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
-import { parseRedisAddress, type RedisAddress } from "../../../src/lib/net/redis-address.ts";
+import type { RedisHost } from "../../../src/lib/net/redis-address.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 export const REDIS_PASSWORD = "open+sesame";
 
 type Folder = AsyncDisposable & { readonly path: string };
 
-/** PEM. */
+/** PEM; TLS needs all three. */
 export type RedisTls = { readonly ca: Uint8Array; readonly cert: Uint8Array; readonly key: Uint8Array };
+
+/** `more`: arguments of redis-server. */
+type RedisServerOptions = { readonly tls?: RedisTls | undefined; readonly more?: readonly string[] };
 
 export class RedisServer implements AsyncDisposable {
   /** With its password. */
@@ -24,10 +28,12 @@ export class RedisServer implements AsyncDisposable {
   readonly #port: number;
   readonly #folder: Folder;
   readonly #tls: RedisTls | undefined;
+  readonly #more: readonly string[];
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, folder: Folder, tls: RedisTls | undefined) {
+  private constructor(port: number, folder: Folder, { tls, more = [] }: RedisServerOptions) {
     this.#port = port;
+    this.#more = more;
     this.#folder = folder;
     this.#tls = tls;
     const scheme = tls === undefined ? "redis" : "rediss";
@@ -35,9 +41,10 @@ export class RedisServer implements AsyncDisposable {
   }
 
   /** Needs the program `redis-server`, which Debian has in a package of that name. */
-  static async start(tls?: RedisTls): Promise<RedisServer> {
+  static async start(options: RedisServerOptions = {}): Promise<RedisServer> {
     const folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-redis-"));
-    const server = new RedisServer(await freePort(), folder, tls);
+    const { tls } = options;
+    const server = new RedisServer(await freePort(), folder, options);
     await Promise.all(
       Object.entries(tls ?? {}).map(([name, pem]) => writeFile(join(folder.path, `${name}.pem`), pem)),
     );
@@ -45,17 +52,30 @@ export class RedisServer implements AsyncDisposable {
     return server;
   }
 
-  get address(): RedisAddress {
-    const address = parseRedisAddress(this.url);
-    if (address === undefined) throw new Error(`${this.url} is no address`);
-    return address;
+  get host(): RedisHost {
+    return { host: "127.0.0.1", port: this.#port };
+  }
+
+  /** Of TLS, by the names of its options. */
+  get files(): Readonly<Record<"cert" | "key" | "ca-cert", string>> {
+    const file = (name: string): string => join(this.#folder.path, `${name}.pem`);
+    return { cert: file("cert"), key: file("key"), "ca-cert": file("ca") };
   }
 
   /** Everybody is cut off. */
   async stop({ isDataKept }: { readonly isDataKept: boolean }): Promise<void> {
     if (isDataKept) await this.ask((redis) => redis.save());
     else await rm(join(this.#folder.path, "dump.rdb"), { force: true });
-    await this.#end();
+    await this.kill();
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
   }
 
   /** As it was when it was stopped, on the same port. */
@@ -70,17 +90,11 @@ export class RedisServer implements AsyncDisposable {
       "--requirepass",
       REDIS_PASSWORD,
     ];
-    const child = spawn("redis-server", [...own, ...this.#listenOptions()], {
+    const child = spawn("redis-server", [...own, ...this.#listenOptions(), ...this.#more], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     this.#process = child;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      if (line.includes("Ready to accept connections")) resolve();
-    });
-    await withDeadline(promise, PATIENCE_MS, "the start of redis-server");
+    await toldBy(child, "Ready to accept connections");
   }
 
   /** It answers nobody, and nobody is told. */
@@ -107,30 +121,24 @@ export class RedisServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#end();
+    await this.kill();
     await this.#folder[Symbol.asyncDispose]();
   }
 
   #listenOptions(): readonly string[] {
     if (this.#tls === undefined) return ["--port", `${this.#port}`];
-    const file = (name: string): string => join(this.#folder.path, `${name}.pem`);
-    const files = [
-      "--tls-cert-file",
-      file("cert"),
-      "--tls-key-file",
-      file("key"),
-      "--tls-ca-cert-file",
-      file("ca"),
-    ];
+    const files = Object.entries(this.files).flatMap(([name, path]) => [`--tls-${name}-file`, path]);
     return ["--port", "0", "--tls-port", `${this.#port}`, "--tls-auth-clients", "no", ...files];
   }
+}
 
-  async #end(): Promise<void> {
-    const child = this.#process;
-    this.#process = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
-  }
+/** Resolves when a starting Redis or Sentinel has said so. */
+export async function toldBy(child: ChildProcessByStdio<null, Readable, null>, words: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  child.once("error", reject);
+  child.once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    if (line.includes(words)) resolve();
+  });
+  await withDeadline(promise, PATIENCE_MS, "the start of redis-server");
 }

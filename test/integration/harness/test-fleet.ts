@@ -112,6 +112,19 @@ export class TestFleet implements AsyncDisposable {
     );
   }
 
+  /**
+   * Resolves when the HQ has them all and follows their sessions. Of a session that began before, it tells as of a changed
+   * one. A remote that dials is registered before its HQ can reach it.
+   */
+  async followed(...names: readonly string[]): Promise<void> {
+    await this.joined(...names);
+    const isFollowed = async (name: string): Promise<true | undefined> => {
+      const { status } = await this.ask(`/api/remotes/${name}/refresh-sessions`, { body: {} });
+      return status === 200 || undefined;
+    };
+    await Promise.all(names.map((name) => eventually(() => isFollowed(name), `the sessions of ${name}`)));
+  }
+
   async sessions(): Promise<readonly SessionRecord[]> {
     return endpoints.listSessions.reply.json.parse((await this.ask("/api/sessions")).json);
   }

@@ -16,7 +16,7 @@ test("a session made on the remote itself appears within 1 s, is told when the l
   await using fleet = await TestFleet.start({ remotes: 0 });
   // Without a login, so that it can be used behind the HQ's back.
   const remote = await fleet.add("worker-1", { args: ["--no-auth"] });
-  await fleet.joined("worker-1");
+  await fleet.followed("worker-1");
   await using events = await fleet.events();
   const appear = async (): Promise<number> => {
     const started = performance.now();
@@ -42,10 +42,7 @@ test("a session made on the remote itself appears within 1 s, is told when the l
 test("creating a session through an HQ costs one request and one event at each hop", async () => {
   await using fleet = await TestFleet.start({ remotes: 0 });
   const remote = await fleet.add("worker-1", { args: ["--no-auth"] });
-  await fleet.joined("worker-1");
-  // After this the HQ is connected to the remote.
-  await fleet.create("worker-1", { command: ["cat"] });
-  await fleet.ask("/api/remotes/worker-1/refresh-sessions", { body: {} });
+  await fleet.followed("worker-1");
   await using atHq = await fleet.events();
   using socket = remote.connect();
   await using atRemote = ServerEvents.of({ watch: (listener) => socket.subscribeGlobal(listener) });
@@ -99,7 +96,7 @@ test("of two remotes with the same session id the first one counts, the other is
     await fleet.add("worker-1", { args: ["--no-auth"] }),
     await fleet.add("worker-2", { args: ["--no-auth"] }),
   ];
-  await fleet.joined("worker-1", "worker-2");
+  await fleet.followed("worker-1", "worker-2");
   await using events = await fleet.events();
   const id = "same";
   await first.client().create({ id, command: ["sh", "-c", "echo first; cat"] });

@@ -10,6 +10,7 @@ import { MAX_DOWN_REMOTES } from "../../../src/protocol/limits.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
 import { bestTime } from "../harness/best-time.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
+import { sentinelUrl, startSentinel } from "../harness/redis-sentinels.ts";
 import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH, Replica, remote } from "../harness/replica.ts";
 
@@ -190,17 +191,44 @@ test("no token stands in Redis, plain or in base64, and everything is under one 
   expect(text).not.toContain(Buffer.from("token-of-a").toString("base64").replaceAll("=", ""));
 });
 
-test("a Redis behind TLS is used when its authority is trusted, and else not", async () => {
+test("a Redis behind TLS is used when its authority is trusted, and else not, and so are its Sentinels", async () => {
+  await using stack = new AsyncDisposableStack();
   const authority = new CertificateAuthority("private");
   const { cert, key } = authority.issue(["127.0.0.1"]);
-  await using guarded = await RedisServer.start({ ca: authority.cert, cert, key: key.bytes() });
-  await using one = new Replica("one", { url: guarded.url, ca: authority.cert });
-  await one.tables.load();
+  const tls = { ca: authority.cert, cert, key: key.bytes() };
+  const guarded = stack.use(await RedisServer.start({ tls }));
+  const port = await startSentinel(stack, guarded.host.port, (own) => [
+    ...[`port 0`, `tls-port ${own}`, "tls-replication yes", "tls-auth-clients no"],
+    ...Object.entries(guarded.files).map(([name, path]) => `tls-${name}-file ${path}`),
+  ]);
+  for (const url of [guarded.url, sentinelUrl("rediss", [port])]) {
+    await using one = new Replica("one", { url, ca: authority.cert });
+    await one.tables.load();
+    expect(await one.putRemote(remote(url))).toBe(true);
+    // However often: what TLS says at the end of a refused connection, perhaps twice, ends nobody.
+    for (let time = 0; time < 25; time++) {
+      await using other = new Replica("other", { url });
+      await expect(other.tables.load()).rejects.toThrow(/rediss.*(self-signed|unable to)/);
+    }
+  }
+});
+
+test("of several Sentinels the one that knows of the latest failover is believed; without any the reason is told", async () => {
+  await using stack = new AsyncDisposableStack();
+  // It was cut off from the others before their failover.
+  const late = await startSentinel(stack, 9);
+  const port = await startSentinel(stack, redis.host.port, () => ["sentinel config-epoch the-registry 2"]);
+  const url = sentinelUrl("redis", [9, late, port]);
+  await using one = await Replica.loaded("one", url);
   expect(await one.putRemote(remote("a"))).toBe(true);
-  // However often: what TLS says at the end of a refused connection, perhaps twice, ends nobody.
-  for (let time = 0; time < 50; time++) {
-    await using other = new Replica("other", { url: guarded.url });
-    await expect(other.tables.load()).rejects.toThrow(/rediss:.*(self-signed|unable to)/);
+  for (const [wrong, reason] of [
+    [sentinelUrl("redis", [9]), /127.0.0.1:9\/the-registry: no Sentinel knows the-registry: .*ECONNREFUSED/],
+    [url.replace("the-registry", "another"), /no Sentinel knows another: .*No such master/],
+    [url.replace(/sentinel-password=.*/, "sentinel-password=wrong"), /WRONGPASS/],
+  ] as const) {
+    const error = await Replica.loaded("other", wrong).catch((error: unknown) => error);
+    expect(error).toMatchObject({ code: "start_failed", message: expect.stringMatching(reason) });
+    expect(JSON.stringify(error)).not.toMatch(/sesame|ward|wrong/);
   }
 });
 
@@ -220,7 +248,7 @@ describe("a start", () => {
   });
 
   test("fails with a sentence when it is not let in", async () => {
-    const { host, port } = redis.address;
+    const { host, port } = redis.host;
     for (const [credentials, reason] of [
       [":wrong@", /WRONGPASS/],
       ["", /NOAUTH/],

@@ -149,7 +149,7 @@ test("do not keep a machine that left while Redis refused to write, and do one t
 });
 
 test("hear, when they are back, of everything that was done without them", async () => {
-  await using proxy = await CutProxy.open(redis.address.port);
+  await using proxy = await CutProxy.open(redis.host.port);
   const url = new URL(redis.url);
   url.port = new URL(proxy.url).port;
   await using one = await openHq("one", new Set(), url.href);

@@ -11,7 +11,7 @@ function registryOf(commandLine: string, env = {}) {
 test("an HQ shares its registry where it is told to, by flag or variable", () => {
   expect(registryOf(HQ)).toBeUndefined();
   expect(registryOf(`${HQ} --registry-url redis://redis.example.com/2`)).toMatchObject({
-    ...{ isTls: false, host: "redis.example.com", port: 6379, database: 2 },
+    ...{ isTls: false, hosts: [{ host: "redis.example.com", port: 6379 }], database: 2 },
   });
   const given = registryOf(HQ, { TTYHQ_REGISTRY_URL: "rediss://me:secret@redis.example.com" });
   expect(given).toMatchObject({ isTls: true, username: "me" });
@@ -24,10 +24,18 @@ test("credentials on the command line give a warning, an address without any doe
   expect(serve(`${HQ} --registry-url redis://:secret@redis.example.com`).warnings).toEqual([
     expect.stringContaining("--registry-url-file or TTYHQ_REGISTRY_URL"),
   ]);
+  expect(
+    serve(`${HQ} --registry-url redis+sentinel://host/main?sentinel-password=secret`).warnings,
+  ).toHaveLength(1);
 });
 
 test("what is no address is refused without being told", () => {
-  for (const text of ["http://me:secret@host", "redis://me:secret@host/zero", "secret"]) {
+  for (const text of [
+    "redis+sentinel://me:secret@host",
+    "http://me:secret@host",
+    "redis://me:secret@host/zero",
+    "secret",
+  ]) {
     const told = problems(HQ, { TTYHQ_REGISTRY_URL: text });
     expect(told).toEqual([expect.stringContaining("TTYHQ_REGISTRY_URL: must be redis://")]);
     expect(told.join()).not.toContain("secret");
