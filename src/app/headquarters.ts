@@ -188,5 +188,5 @@ async function sharedRegistry(
   const { RedisRecords } = await import("../hq/registry/redis-records.ts");
   const address = role.sharedRegistry;
   const tables = new RedisTables({ address, ca, log, random: Math.random, seal, replicaId });
-  return { tables, records: new RedisRecords({ tables, seal, now: () => Date.now() }) };
+  return { tables, records: new RedisRecords({ tables, seal, replicaId, now: () => Date.now() }) };
 }

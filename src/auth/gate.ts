@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import type { LoginConfig } from "../config/login.ts";
-import type { RecordStore, TicketStore } from "../lib/data/live-records.ts";
+import type { FailedLogins, RecordStore, TicketStore } from "../lib/data/live-records.ts";
 import { Tally } from "../lib/data/tally.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
@@ -51,6 +51,8 @@ export type GateOptions = {
   readonly secretFile: string;
   /** Logins, share links and tickets; not called in mode "none". */
   readonly openRecords: () => Promise<RecordStore>;
+  /** Of a group of HQs. */
+  readonly failedLogins?: FailedLogins | undefined;
   /** Passkeys after a password. */
   readonly openFactors: () => Promise<FactorStore>;
   readonly log: Log;
@@ -119,7 +121,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     tickets: new Tickets(WS_TICKETS, Holder, records.tickets),
     links: new Tickets(LOGIN_LINKS, z.string(), records.tickets),
     secondFactor: password && (await secondFactorOf(modes, options, records.tickets)),
-    attempts: new LoginAttempts(() => performance.now()),
+    attempts: new LoginAttempts(() => performance.now(), options.failedLogins),
     logins: loginTally(),
   };
   const login = new Login({

@@ -155,6 +155,9 @@ export const LOGIN_WINDOW_MS = 60_000;
 /** Longest additional delay of an address with repeated failures, and how long failures are remembered for it. */
 export const MAX_LOGIN_PENALTY_MS = 900_000;
 export const LOGIN_PENALTY_MEMORY_MS = 3_600_000;
+/** How long HQs that share a registry tell each other of a failed login, and how many: the oldest are dropped. */
+export const FAILED_LOGIN_MEMORY_MS = 3_600_000;
+export const MAX_SHARED_FAILURES = 4_096;
 /** Addresses, and users, with counted failures. */
 export const MAX_COUNTED_LOGINS = 10_000;
 /** For this time after a login from an address, failures elsewhere do not block the user there. */

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
+import type { FailedLogins } from "../../lib/data/live-records.ts";
 import { addressKey } from "../../lib/net/address.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
@@ -42,14 +44,18 @@ export class LoginAttempts {
   readonly #proven: ExpiringMap<string, true>;
   readonly #now: () => number;
 
-  /** `now`: monotonic milliseconds. */
-  constructor(now: () => number) {
+  readonly #others: FailedLogins | undefined;
+
+  /** `now`: monotonic milliseconds. `others`: the failures of other HQs are counted as well. */
+  constructor(now: () => number, others?: FailedLogins) {
     const minute = { max: FAILED_LOGINS_PER_MINUTE, windowMs: LOGIN_WINDOW_MS, now };
     this.#places = failuresByKey(minute, LOGIN_PENALTY_MEMORY_MS);
     this.#users = failuresByKey(minute);
     this.#hours = failuresByKey({ max: FAILED_LOGINS_PER_HOUR, windowMs: HOUR_MS, now });
     this.#proven = new ExpiringMap({ lifetimeMs: PROVEN_LOGIN_MS, maxEntries: MAX_COUNTED_LOGINS, now });
     this.#now = now;
+    this.#others = others;
+    others?.watch((text, agoMs) => this.#failedElsewhere(text, agoMs));
   }
 
   /** Runs a login. Too many failures: ServiceError `rate_limited` with `details.retryAfterSeconds`. */
@@ -70,27 +76,50 @@ export class LoginAttempts {
     const place = addressKey(address);
     // Hashed, to bound the size of names.
     const name = user === undefined ? undefined : createHash("sha256").update(user).digest("base64url");
-    const pair = name === undefined ? undefined : `${place} ${name}`;
+    const counts = this.#countsOf(place, name);
+    this.#refuseBeyondLimit(counts.limiting);
+    const failure = { at: this.#now(), from: place };
+    counts.add(failure);
+    return {
+      succeed: () => {
+        counts.takeBack(failure);
+        if (name !== undefined) this.#proven.set(pairOf(place, name), true);
+      },
+      fail: (error) => {
+        if (!isWrongGuess(error)) return counts.takeBack(failure);
+        counts.strike(failure.at);
+        this.#others?.tell(JSON.stringify({ place, name } satisfies SharedFailure));
+      },
+    };
+  }
+
+  #failedElsewhere(text: string, agoMs: number): void {
+    const { place, name } = SharedFailure.parse(JSON.parse(text));
+    const at = this.#now() - agoMs;
+    const counts = this.#countsOf(place, name);
+    counts.add({ at, from: place });
+    counts.strike(at);
+  }
+
+  /** What a try counts for. `limiting`: what it is refused by. */
+  #countsOf(place: string, name: string | undefined): Counts {
+    const pair = name === undefined ? undefined : pairOf(place, name);
     const isProven = pair !== undefined && this.#proven.get(pair) !== undefined;
     const byAddress = this.#places(place);
     const byPair = pair === undefined ? [] : [this.#places(pair)];
     const byUser = name === undefined || isProven ? [] : [this.#users(name)];
     const byHour = pair === undefined || isProven ? [] : [this.#hours(pair)];
-    this.#refuseBeyondLimit(isProven ? byPair : [byAddress, ...byUser, ...byHour]);
-    const failure = { at: this.#now(), from: place };
-    for (const each of [byAddress, ...byPair, ...byHour]) each.add(failure);
-    for (const each of byUser) each.add(failure, FAILED_LOGINS_PER_MINUTE / 2);
-    const takeBack = (): void => {
-      for (const each of [byAddress, ...byPair, ...byUser, ...byHour]) each.takeBack(failure);
-    };
     return {
-      succeed: () => {
-        takeBack();
-        if (pair !== undefined) this.#proven.set(pair, true);
+      limiting: isProven ? byPair : [byAddress, ...byUser, ...byHour],
+      add: (failure) => {
+        for (const each of [byAddress, ...byPair, ...byHour]) each.add(failure);
+        for (const each of byUser) each.add(failure, FAILED_LOGINS_PER_MINUTE / 2);
       },
-      fail: (error) => {
-        if (!isWrongGuess(error)) takeBack();
-        else for (const each of isProven ? byPair : [byAddress]) each.strike(failure.at);
+      takeBack: (failure) => {
+        for (const each of [byAddress, ...byPair, ...byUser, ...byHour]) each.takeBack(failure);
+      },
+      strike: (at) => {
+        for (const each of isProven ? byPair : [byAddress]) each.strike(at);
       },
     };
   }
@@ -103,6 +132,21 @@ export class LoginAttempts {
     const message = `too many failed logins: try again in ${details.retryAfterSeconds} s`;
     throw new ServiceError("rate_limited", message, { details });
   }
+}
+
+type Counts = {
+  readonly limiting: readonly Failures[];
+  add(failure: Failure): void;
+  takeBack(failure: Failure): void;
+  strike(at: number): void;
+};
+
+/** Of another HQ: an addressKey and the hash of a user's name. */
+const SharedFailure = z.object({ place: z.string(), name: z.string().optional() });
+type SharedFailure = z.infer<typeof SharedFailure>;
+
+function pairOf(place: string, name: string): string {
+  return `${place} ${name}`;
 }
 
 type Attempt = { readonly succeed: () => void; readonly fail: (error: unknown) => void };
@@ -143,7 +187,7 @@ class Failures {
   /** At most `maxFromOne` from one address. */
   add(failure: Failure, maxFromOne = Number.POSITIVE_INFINITY): void {
     if (this.#recent.filter(({ from }) => from === failure.from).length < maxFromOne)
-      this.#replace([...this.#recent, failure]);
+      this.#replace([...this.#recent, failure].toSorted((one, other) => one.at - other.at));
   }
 
   takeBack(failure: Failure): void {

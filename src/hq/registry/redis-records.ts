@@ -1,6 +1,7 @@
 // Logins, share links and tickets of a group of HQs: stored in Redis, sealed with their common secret.
 import { z } from "zod";
 import {
+  type FailedLogins,
   type LiveRecord,
   LiveRecords,
   type SharedRecordStore,
@@ -9,6 +10,7 @@ import {
 } from "../../lib/data/live-records.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { RedisFailedLogins } from "./redis-failed-logins.ts";
 import { PUT_TICKET, REGISTRY_KEYS, TAKE_TICKET } from "./redis-scripts.ts";
 import type { RedisTables } from "./redis-tables.ts";
 import type { TableChange, TableUpdate } from "./tables.ts";
@@ -16,6 +18,8 @@ import type { TableChange, TableUpdate } from "./tables.ts";
 export type RedisRecordsOptions = {
   readonly tables: RedisTables;
   readonly seal: Seal;
+  /** As of the tables. */
+  readonly replicaId: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
@@ -38,6 +42,7 @@ const Found = z.string().nullable();
  */
 export class RedisRecords implements SharedRecordStore {
   readonly tickets: TicketStore;
+  readonly failedLogins: FailedLogins;
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
   readonly #stored = new Map<string, { readonly text: string; readonly hasEnded: boolean }>();
@@ -47,6 +52,7 @@ export class RedisRecords implements SharedRecordStore {
     this.#options = options;
     this.#copy = new LiveRecords(options.now);
     this.tickets = redisTickets(options);
+    this.failedLogins = new RedisFailedLogins(options);
     options.tables.watch((update) => this.#updated(update));
   }
 

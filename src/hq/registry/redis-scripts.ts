@@ -26,6 +26,8 @@ export const REGISTRY_KEYS = {
   /** For each kind, as `:KIND`, a hash: hash of a ticket → its sealed content; and a sorted set: by its end in ms. */
   tickets: "ttyhq:tickets",
   ticketTimes: "ttyhq:tickets:times",
+  /** Stream of sealed failed logins. */
+  failures: "ttyhq:failed-logins",
   /** Text: the replica that may remove remotes, or `!REPLICA`: any other replica may. */
   lease: "ttyhq:probe",
   /** Sorted set: replicas by the time of their last health check in seconds. */
@@ -153,5 +155,23 @@ local sealed = redis.call('HGET', KEYS[1], ARGV[1])
 forget({ ARGV[1] })
 if endsAt and tonumber(endsAt) > now then return sealed end
 return false
+`,
+};
+
+/** failures; last seen id, ms to keep, maximum number, sealed failures → JSON of the time in ms and those after the id. */
+export const SHARE_FAILURES: Script = {
+  name: "share failed logins",
+  text: `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for index = 4, #ARGV do redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'failure', ARGV[index]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local from = ARGV[1]
+if from == '-' then from = string.format('%.0f', math.max(0, now - ARGV[2])) end
+local failures = {}
+for _, entry in ipairs(redis.call('XRANGE', KEYS[1], from, '+')) do
+  table.insert(failures, { entry[1], entry[2][2] })
+end
+return cjson.encode({ now = now, failures = failures })
 `,
 };

@@ -33,8 +33,17 @@ export type RecordStore = {
   readonly tickets: TicketStore;
 };
 
+/** Failed logins of a group of HQs, each of which counts them. */
+export type FailedLogins = {
+  /** Tells the others, as soon as that is possible. */
+  tell(failure: string): void;
+  /** Called with each failure at another HQ. */
+  watch(listener: (failure: string, agoMs: number) => void): Disposable;
+};
+
 /** Shared by a group of HQs. */
 export type SharedRecordStore = RecordStore & {
+  readonly failedLogins: FailedLogins;
   /** From the store; from the local copy while the store is out of reach. */
   latest(id: string): Promise<LiveRecord | undefined>;
   /**

@@ -51,7 +51,7 @@ export class Replica implements AsyncDisposable {
     this.seal = new Seal(Secret.fromText(secret));
     const { seal } = this;
     this.tables = new RedisTables({ address, ca, log, random: () => 1, seal, replicaId: name });
-    this.records = new RedisRecords({ tables: this.tables, seal, now });
+    this.records = new RedisRecords({ tables: this.tables, seal, replicaId: name, now });
     this.#table = new SealedTable(this.tables, seal, "remotes", RegistryEntry);
     this.tables.watch(({ table, isWhole, entries }) => {
       if (table !== "remotes") return;

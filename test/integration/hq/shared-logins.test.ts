@@ -243,3 +243,35 @@ test("nothing that opens anything stands in Redis", async () => {
     expect(everything).not.toContain(secret);
   }
 });
+
+test("whoever guesses at one is refused at the other, and at each by itself while Redis is away", async () => {
+  const guess = async (hq: TestServer, address: string): Promise<number> => {
+    const body = { username: `somebody-at-${address}`, password: "a guess" };
+    return (await ask(hq.url, "/api/auth/token", { body, from: address })).status;
+  };
+  const toldTo = (count: number): Promise<true> =>
+    eventually(async () => {
+      return (await redis.ask((asking) => asking.xlen("ttyhq:failed-logins"))) >= count || undefined;
+    }, `${count} failures in Redis`);
+  /** The statuses up to the first refusal to check the guess. */
+  const guesses = async (hq: TestServer, address: string): Promise<readonly number[]> => {
+    const all: number[] = [];
+    while (all.at(-1) !== 429) all.push(await guess(hq, address));
+    return all;
+  };
+  const before = await redis.ask((asking) => asking.xlen("ttyhq:failed-logins"));
+  expect(await guesses(first, "127.0.0.5")).toEqual([...Array(10).fill(401), 429]);
+  await toldTo(before + 10);
+  // An HQ hears of the others' failures after its own: with the answer to one, before it asks again.
+  for (const [index, address] of ["127.0.0.6", "127.0.0.7"].entries()) {
+    expect(await guess(second, address)).toBe(401);
+    await toldTo(before + 11 + index);
+  }
+  expect(await guesses(second, "127.0.0.5")).toEqual([429]);
+  expect(
+    JSON.stringify(await redis.ask((asking) => asking.xrange("ttyhq:failed-logins", "-", "+"))),
+  ).not.toMatch(/127\.0\.0|somebody/);
+  await stopRedis(true);
+  for (const hq of hqs) expect(await guesses(hq, "127.0.0.8")).toEqual([...Array(10).fill(401), 429]);
+  await resumeRedis();
+});

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { type Claimant, LoginAttempts } from "../../../../src/auth/password/attempts.ts";
+import { Emitter } from "../../../../src/lib/async/emitter.ts";
+import type { FailedLogins } from "../../../../src/lib/data/live-records.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 
 const wrong = async (): Promise<never> => {
@@ -7,9 +9,8 @@ const wrong = async (): Promise<never> => {
 };
 const right = async (): Promise<string> => "in";
 
-function clockedAttempts() {
-  const clock = { ms: 1_000_000 };
-  const attempts = new LoginAttempts(() => clock.ms);
+function clockedAttempts(clock = { ms: 1_000_000 }, others?: FailedLogins) {
+  const attempts = new LoginAttempts(() => clock.ms, others);
   /** Tries so many times with a wrong password; says what each was answered. */
   const fail = async (
     count: number,
@@ -225,4 +226,36 @@ test("two addresses keep a user out elsewhere for four minutes of an hour, howev
     clock.ms += 60_000;
   }
   expect(minutesOut).toBe(4);
+});
+
+test("failures at another HQ count as failures here, with their age, and nobody's success does", async () => {
+  const told: string[] = [];
+  const heard = new Emitter<{ readonly failure: string; readonly agoMs: number }>();
+  const clock = { ms: 1_000_000 };
+  const { fail: failThere, attempts: there } = clockedAttempts(clock, {
+    tell: (failure) => told.push(failure),
+    watch: () => ({ [Symbol.dispose]: () => undefined }),
+  });
+  const { fail, attempts: here } = clockedAttempts(clock, {
+    tell: () => undefined,
+    watch: (listener) => heard.on(({ failure, agoMs }) => listener(failure, agoMs)),
+  });
+  const [attacker, ada] = [
+    { address: "10.0.0.1", user: "ada" },
+    { address: "10.0.0.2", user: "ada" },
+  ];
+  await here.guard(ada, right);
+  await there.guard(ada, right);
+  await failThere(10, attacker);
+  expect(told).toHaveLength(10);
+  expect(told.join()).not.toContain("ada");
+  clock.ms += 20_000;
+  for (const failure of told) heard.emit({ failure, agoMs: 20_000 });
+  await expect(here.guard(attacker, right)).rejects.toMatchObject({
+    ...limited,
+    details: { retryAfterSeconds: 40 },
+  });
+  expect(await here.guard(ada, right)).toBe("in");
+  clock.ms += 40_000;
+  expect(await fail(1, attacker)).toEqual(["invalid_credentials"]);
 });
