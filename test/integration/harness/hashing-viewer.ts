@@ -1,6 +1,7 @@
 // One who follows a session from its first byte on, keeps a hash of what comes, and comes back by itself after every cut.
 import { createHash } from "node:crypto";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
+import type { ConnectionOptions } from "../../../src/protocol/client/connection.ts";
 import { SessionSocket } from "../../../src/protocol/client/session-socket.ts";
 import { openLink } from "../../../src/remote/uplink.ts";
 
@@ -14,18 +15,23 @@ export class HashingViewer implements Disposable {
   #next = 0;
   #resyncs = 0;
 
-  /** `url`: the server's; `ca`: what is trusted beside Node's own authorities. */
+  /** `url`: the server's; `ca`: what is trusted beside Node's own authorities; `times`: in place of short ones. */
   constructor(
     url: string,
     sessionId: string,
-    more: { readonly headers?: Readonly<Record<string, string>>; readonly ca?: Uint8Array } = {},
+    more: {
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly ca?: Uint8Array;
+      readonly times?: NonNullable<ConnectionOptions["times"]>;
+    } = {},
   ) {
+    const { times = { quickMs: 20, firstMs: 50, maxMs: 200 }, ...target } = more;
     this.#ended.promise.catch(() => undefined);
     this.#socket = new SessionSocket({
-      open: (handlers, signal) => openLink({ url, headers: {}, ...more }, handlers, signal),
+      open: (handlers, signal) => openLink({ url, headers: {}, ...target }, handlers, signal),
       clientName: "hashing",
       version: "0",
-      times: { quickMs: 20, firstMs: 50, maxMs: 200 },
+      times,
     });
     this.#socket.attach(
       sessionId,

@@ -28,6 +28,7 @@ export type TestFleetOptions = {
   /** Whether the HQ asks its clients and remotes for credentials. */
   readonly isGuarded?: boolean;
   readonly hqArgs?: readonly string[];
+  readonly hqEnv?: Readonly<Record<string, string>>;
   /** The program of all that it begins with: this version's unless another is given. */
   readonly main?: string;
   /** Whether the HQ reaches the remotes through tunnels that they open. */
@@ -166,13 +167,13 @@ function programOf({ main }: TestFleetOptions): TestServerOptions {
 }
 
 function startHq(options: TestFleetOptions): Promise<TestServer> {
-  const { isGuarded = false, hqArgs = [] } = options;
+  const { isGuarded = false, hqArgs = [], hqEnv: env = {} } = options;
   const args = ["--hq", ...NO_LIMITS, ...hqArgs];
-  if (!isGuarded) return TestServer.start({ ...programOf(options), args: ["--no-auth", ...args] });
+  if (!isGuarded) return TestServer.start({ ...programOf(options), args: ["--no-auth", ...args], env });
   return TestServer.start({
     ...programOf(options),
     args,
-    env: { TTYHQ_USERNAME: CREDENTIALS.username, TTYHQ_PASSWORD: CREDENTIALS.password },
+    env: { TTYHQ_USERNAME: CREDENTIALS.username, TTYHQ_PASSWORD: CREDENTIALS.password, ...env },
   });
 }
 
