@@ -14,8 +14,9 @@ import { eventually } from "../../packages/testing/src/wait.ts";
 import { AuditLog } from "./harness/audit-log.ts";
 import { bestTime } from "./harness/best-time.ts";
 import { ask } from "./harness/http.ts";
-import { askAs, logIn, PASSWORD, passwordServer, USERNAME } from "./harness/password-server.ts";
-import { MAIN } from "./harness/test-server.ts";
+import { askAs, logIn, PASSWORD, passwordServer, TOKEN_SECRET, USERNAME } from "./harness/password-server.ts";
+import { RedisServer } from "./harness/redis-server.ts";
+import { MAIN, TestServer } from "./harness/test-server.ts";
 
 const LOOPBACK = "127.0.0.1";
 const MESSAGE = /^<(\d+)>1 (\S+) (\S+) ttyhq (\d+) (\S+) - (\{.*\})$/;
@@ -213,4 +214,30 @@ test("lines go to standard output, and one that nobody reads holds nothing up", 
   } finally {
     child.kill("SIGKILL");
   }
+});
+
+test("HQs that share a registry bring their audit logs together at a receiver, which can tell them apart", async () => {
+  await using redis = await RedisServer.start();
+  await using receiver = await tcpReceiver();
+  const args = ["--hq", "--audit-ship", receiver.where];
+  const env = {
+    ...{ TTYHQ_USERNAME: USERNAME, TTYHQ_PASSWORD: PASSWORD },
+    ...{ TTYHQ_REGISTRY_URL: redis.url, TTYHQ_JWT_SECRET: TOKEN_SECRET },
+  };
+  await using one = await TestServer.start({ args, env });
+  await using other = await TestServer.start({ args, env });
+  const login = await logIn(one);
+  // The login of one is used, and ends, at the other.
+  expect((await askAs(login, other, "/api/auth/logout", { method: "POST" })).status).toBe(200);
+  const pids = [(await one.client().health()).pid, (await other.client().health()).pid];
+  const actions = (pid: number): readonly string[] =>
+    receiver.got.flatMap((line) => {
+      const [, , , , from, action] = MESSAGE.exec(line) ?? [];
+      return Number(from) === pid ? [action ?? ""] : [];
+    });
+  const received = async () => {
+    const [ofOne = [], ofOther = []] = pids.map(actions);
+    return (ofOne.includes("login") && ofOther.includes("logout")) || undefined;
+  };
+  await eventually(received, "a line of each HQ");
 });

@@ -12,7 +12,8 @@ import { eventually } from "../../packages/testing/src/wait.ts";
 import { ServiceError } from "../../src/protocol/errors.ts";
 import type { CreateSessionBody } from "../../src/protocol/schemas/session.ts";
 import { ttyhq } from "./harness/command.ts";
-import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
+import { askAs, logIn, passwordServer, TOKEN_SECRET } from "./harness/password-server.ts";
+import { RedisServer } from "./harness/redis-server.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
 
 const ECHO = ["sh", "-c", "stty -echo; echo ready; exec cat"];
@@ -136,3 +137,21 @@ test.each(ORDERS)(
     }
   },
 );
+
+test("an HQ of this version and one of the release before have the same remotes, with their sessions", async () => {
+  await using redis = await RedisServer.start();
+  const hqEnv = { TTYHQ_REGISTRY_URL: redis.url, TTYHQ_JWT_SECRET: TOKEN_SECRET };
+  await using one = await TestFleet.start({ hqEnv, dials: false });
+  await using other = await TestFleet.start({ hqEnv, main, remotes: 0 });
+  await other.add("worker-2", { main });
+  await Promise.all([one, other].map((fleet) => fleet.followed("worker-1", "worker-2")));
+  for (const [from, to] of [[one, other] as const, [other, one] as const]) {
+    for (const name of ["worker-1", "worker-2"]) {
+      const { id } = await from.create(name, { command: ["cat"] });
+      const isListed = async () => (await to.sessions()).some((session) => session.id === id) || undefined;
+      await eventually(isListed, `a session of ${name}`);
+      const { status } = await to.ask(`/api/sessions/${id}/input`, { body: { text: "x" } });
+      expect(status).toBe(200);
+    }
+  }
+});
