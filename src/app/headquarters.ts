@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import type { JoiningConfig } from "../config/fleet-role.ts";
 import { Fleet } from "../hq/fleet.ts";
 import { HealthCheck, type HealthCheckOptions } from "../hq/health/health-check.ts";
-import { askHealth, isAlive, refuseLoop } from "../hq/health/remote-health.ts";
+import { askHealth, isAlive, refuseLoop, withReports } from "../hq/health/remote-health.ts";
 import { Joining } from "../hq/joining/joining.ts";
 import type { RedisTables } from "../hq/registry/redis-tables.ts";
 import { type IsAlive, Registry } from "../hq/registry/registry.ts";
@@ -62,7 +62,7 @@ export async function openHeadquarters(parts: {
   await using stack = new AsyncDisposableStack();
   const tunnels = stack.use(new Tunnels());
   const network = { ca: trustedCa, connect: tunnels.connect };
-  const ask = askHealth(network);
+  const { ask, reportOf } = withReports(askHealth(network));
   const secret = config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
   const seal = new Seal(secret);
   const redis = await sharedRegistry(config, instanceId, seal, log);
@@ -86,7 +86,7 @@ export async function openHeadquarters(parts: {
   });
   const guard = registrationGuard(joining, joiningOf(config));
   const ofRemotes = remoteRoutes({
-    ...{ registry, fleet, guard },
+    ...{ registry, fleet, guard, reportOf },
     checkUrl: async (request) => {
       if (request.url !== DIALLED_URL) await refuseLoop(ask, hqId(), request);
       else if (redis !== undefined) throw unreachableTunnel();

@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from "node:os";
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { PROTOCOL_REVISION } from "../protocol/frame/frame.ts";
 import type { Health } from "../protocol/schemas/health.ts";
@@ -28,11 +29,17 @@ export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identi
     uptime: Math.floor((performance.now() - started) / 1000),
     ...(identity.running === undefined ? await counts() : { sessions: identity.running() }),
     timestamp: new Date().toISOString(),
+    load: machineLoad(),
     ...(remoteId === undefined ? {} : { remoteId }),
     ...(remotes === undefined ? {} : { remotes: remotes() }),
     ...(hqSessions === undefined ? {} : { hqSessions }),
     ...(cordon?.isCordoned ? { cordoned: true } : {}),
   });
+}
+
+function machineLoad(): number {
+  const [lastMinute = 0] = loadavg();
+  return Math.round((lastMinute / availableParallelism()) * 100) / 100;
 }
 
 /** The number of running sessions whose output is not being recorded. */

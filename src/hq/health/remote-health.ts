@@ -1,13 +1,16 @@
 // The health of a remote, or of the HQ, as any server that keeps the specification tells it.
 import { z } from "zod";
 import { withDeadline } from "../../lib/async/deadline.ts";
+import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { createCaller } from "../../protocol/client/caller.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
+  HEALTH_CHECK_INTERVAL_MS,
   HEALTH_CHECK_LATENESS_MS,
   HEALTH_CHECK_TIMEOUT_MS,
   LOOP_CHECK_TIMEOUT_MS,
+  MAX_REMOTE_KEYS,
 } from "../../protocol/limits.ts";
 import type { RegisterRemote } from "../../protocol/schemas/remote.ts";
 import { createSender } from "../../remote/send.ts";
@@ -20,6 +23,8 @@ const AnyHealth = z.looseObject({
   mode: z.string().optional().catch(undefined),
   remoteId: z.string().optional().catch(undefined),
   uptime: z.number().optional().catch(undefined),
+  version: z.string().max(64).optional().catch(undefined),
+  load: z.number().min(0).optional().catch(undefined),
 });
 export type RemoteHealth = z.infer<typeof AnyHealth>;
 
@@ -30,6 +35,32 @@ export type AskHealth = (
   remote: Pick<Remote, "id" | "url" | "token">,
   signal: AbortSignal,
 ) => Promise<RemoteHealth>;
+
+const REPORT_LIFETIME_MS = 4 * HEALTH_CHECK_INTERVAL_MS;
+
+/** The last answer of a remote to this HQ, and the milliseconds that it took over a new connection. */
+export type RemoteReport = Pick<RemoteHealth, "version" | "load"> & { readonly latencyMs: number };
+
+/** Asks as `ask`, and remembers the answers of each remote by its id for some health checks. */
+export function withReports(ask: AskHealth): {
+  readonly ask: AskHealth;
+  readonly reportOf: (remoteId: string) => RemoteReport | undefined;
+} {
+  const now = (): number => performance.now();
+  const limits = { lifetimeMs: REPORT_LIFETIME_MS, maxEntries: MAX_REMOTE_KEYS };
+  const reports = new ExpiringMap<string, RemoteReport>({ ...limits, now });
+  return {
+    ask: async (remote, signal) => {
+      const began = now();
+      const health = await ask(remote, signal);
+      const { version, load, remoteId = remote.id } = health;
+      const latencyMs = Math.round((now() - began) * 10) / 10;
+      if (remoteId === remote.id) reports.set(remote.id, { version, load, latencyMs });
+      return health;
+    },
+    reportOf: (remoteId) => reports.get(remoteId),
+  };
+}
 
 /** Opens a new connection for each question, which also shows whether that is possible. */
 export function askHealth(network: RemoteNetwork): AskHealth {

@@ -79,12 +79,12 @@ export class Registry implements Disposable {
     return this.#registered().flatMap(({ status, remote }) => (status === "suspect" ? [remote] : []));
   }
 
-  /** Remotes that are down, and for how long; the latest last. */
-  get down(): readonly { readonly name: string; readonly forMs: number }[] {
+  /** Remotes that are down, since when, and for how long; the latest last. */
+  get down(): readonly { readonly name: string; readonly since: string; readonly forMs: number }[] {
     const now = this.#options.now();
     return this.#down()
       .filter(([, since]) => isDownLately(since, now.toISOString()))
-      .map(([name, since]) => ({ name, forMs: Math.max(0, now.getTime() - Date.parse(since)) }));
+      .map(([name, since]) => ({ name, since, forMs: Math.max(0, now.getTime() - Date.parse(since)) }));
   }
 
   byId(id: string): Remote | undefined {

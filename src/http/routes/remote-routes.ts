@@ -1,4 +1,5 @@
 import type { Fleet } from "../../hq/fleet.ts";
+import type { RemoteReport } from "../../hq/health/remote-health.ts";
 import type { Registry } from "../../hq/registry/registry.ts";
 import { reach } from "../../hq/remote-connection.ts";
 import type { Remote } from "../../hq/remote-state.ts";
@@ -17,18 +18,26 @@ export function remoteRoutes(parts: {
   readonly guard: RegistrationGuard;
   /** ServiceError `invalid_request` for a url that leads back to this HQ, or that it cannot use. */
   readonly checkUrl: (request: RegisterRemote) => Promise<void>;
+  /** The last health check of a remote. */
+  readonly reportOf: (remoteId: string) => RemoteReport | undefined;
 }): Routes {
-  const { registry, fleet, guard, checkUrl } = parts;
+  const { registry, fleet, guard, checkUrl, reportOf } = parts;
   const recordOf = (remote: Remote): RemoteRecord => remoteRecord(remote, fleet);
   return {
-    listRemotes: async (_, { principal }) =>
-      registry.remotes.map((remote) => {
-        const record = recordOf(remote);
-        if (principal.rights.kind === "all") return record;
+    listRemotes: async ({ query }, { principal }) => {
+      const suspects = new Set(registry.suspects.map(({ id }) => id));
+      const listed = registry.remotes.map((remote) => {
+        const { conflicts, sessionIds, ...record } = recordOf(remote);
+        const status = suspects.has(remote.id) ? "suspect" : "up";
         // Sessions of others are hidden.
-        const { conflicts: _, ...rest } = record;
-        return { ...rest, sessionIds: [] };
-      }),
+        const sessions =
+          principal.rights.kind === "all"
+            ? { sessionIds, ...(conflicts && { conflicts }) }
+            : { sessionIds: [] };
+        return { ...record, ...sessions, status, ...reportOf(remote.id) } as const;
+      });
+      return query.down === "1" ? [...listed, ...registry.down.map(downRecord)] : listed;
+    },
     registerRemote: async ({ body }, { principal }) => {
       await guard(principal, body);
       const known = registry.byId(body.id);
@@ -69,6 +78,16 @@ function remoteRecord(remote: Remote, fleet: Fleet): RemoteRecord {
     ...(cordoned ? { cordoned } : {}),
     ...(labels === undefined ? {} : { labels }),
     ...(conflicts.length === 0 ? {} : { conflicts: [...conflicts] }),
+  };
+}
+
+/** Its id and address are unknown to an HQ that did not remove it itself. */
+function downRecord({ name, since }: Registry["down"][number]): RemoteRecord {
+  return {
+    ...{ id: "", name, url: "", sessionIds: [] },
+    registeredAt: since,
+    lastHeartbeat: since,
+    status: "down",
   };
 }
 

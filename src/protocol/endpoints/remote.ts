@@ -27,6 +27,12 @@ const PROXY_SUMMARY = "Any request about sessions, worktrees and git, to the rem
 export const remoteEndpoints = {
   listRemotes: registry.get("/api/remotes", "The remotes of this HQ", {
     limit: "api",
+    query: z.object({
+      down: z
+        .enum(["0", "1"])
+        .default("0")
+        .describe("1: also remotes that were removed within the last 90 s because they did not answer"),
+    }),
     reply: json(z.array(RemoteRecord)),
   }),
   registerRemote: registry.post("/api/remotes/register", "Register a remote, or refresh its registration", {

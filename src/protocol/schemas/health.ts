@@ -13,6 +13,7 @@ export const Health = z.object({
   pid: z.int(),
   protocol: z.int().describe("revision of the frame protocol between our own processes"),
   timestamp: z.string(),
+  load: z.number().optional().describe("load average of the machine over the last minute, per CPU"),
   remotes: z.int().optional().describe("on an HQ: number of registered remotes"),
   hqSessions: z.boolean().optional().describe("on an HQ: whether it has local sessions"),
   remoteId: z.string().optional().describe("on a remote: its id in the HQ's registry"),

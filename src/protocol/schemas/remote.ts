@@ -85,6 +85,13 @@ export const RemoteRecord = z.object({
   sessionIds: z.array(z.string()),
   cordoned: z.boolean().optional().describe("true while the remote starts no new sessions"),
   labels: Labels.optional(),
+  status: z
+    .enum(["up", "suspect", "down"])
+    .optional()
+    .describe("suspect: it did not answer the last health check; down: removed for that, with down=1"),
+  version: z.string().optional().describe("of its software, as of the last health check, like the next two"),
+  load: z.number().optional().describe("load average of the last minute, per CPU"),
+  latencyMs: z.number().optional().describe("time of its answer over a new connection"),
   conflicts: z.array(z.string()).optional().describe("ids of its sessions that another remote has already"),
 });
 export type RemoteRecord = z.infer<typeof RemoteRecord>;

@@ -6,6 +6,10 @@ import type { WorkspaceProps } from "./view-props.ts";
 type View = { readonly View: (props: WorkspaceProps) => VNode };
 
 const LOADERS = {
+  machines: async (): Promise<View> => {
+    const { MachinesView } = await import("../machines/machines-view.tsx");
+    return { View: MachinesView };
+  },
   worktrees: async (): Promise<View> => {
     const { WorktreesView } = await import("../worktrees/worktrees-view.tsx");
     return { View: WorktreesView };

@@ -1,3 +1,5 @@
+import type { NewJoinToken } from "../../protocol/schemas/join.ts";
+
 /** How a machine joins this HQ. */
 export type JoinCommand = {
   /** One line for each option, ended as a shell wants it. */
@@ -6,23 +8,28 @@ export type JoinCommand = {
   readonly hints: readonly string[];
 };
 
-/** `origin`: where this page comes from. `isOpen`: nobody proves anything to this HQ. */
-export function joinCommand({
-  origin,
-  isOpen,
-}: {
+type JoinRequest = {
+  /** Where this page comes from. */
   readonly origin: string;
+  /** Nobody proves anything to this HQ. */
   readonly isOpen: boolean;
-}): JoinCommand {
+  /** What proves the machine; without it, placeholders. */
+  readonly token?: Pick<NewJoinToken, "name" | "token">;
+};
+
+export function joinCommand({ origin, isOpen, token }: JoinRequest): JoinCommand {
   const { protocol, hostname } = new URL(origin);
   const isPlain = protocol === "http:";
+  const proof =
+    token === undefined ? ["--name NAME", "--join-token-file FILE"] : [`--name ${shellName(token.name)}`];
   const options = [
-    `ttyhq serve --hq-url ${origin}`,
+    // Other users of a machine see the arguments of a process, and not its environment.
+    `${token === undefined ? "" : `TTYHQ_JOIN_TOKEN=${token.token} `}ttyhq serve --hq-url ${origin}`,
     ...(isPlain ? ["--allow-insecure-hq"] : []),
-    ...(isOpen ? ["--no-hq-auth"] : ["--name NAME", "--join-token-file FILE"]),
+    ...(isOpen ? ["--no-hq-auth"] : proof),
   ];
   const hints = [
-    ...(isOpen
+    ...(isOpen || token !== undefined
       ? []
       : [
           "FILE has what `ttyhq join-token create --name NAME` prints at the HQ; it works once, for 15 minutes.",
@@ -30,7 +37,12 @@ export function joinCommand({
     ...(isLoopback(hostname) ? [`Another machine needs a name for this one instead of ${hostname}.`] : []),
     ...(isPlain ? ["This HQ has no certificate: the network connection is not encrypted."] : []),
   ];
-  return { text: options.join(" \\\n  "), hints };
+  return { text: options.join(token === undefined ? " \\\n  " : " "), hints };
+}
+
+/** Where a pattern has a star, the machine's own name stands. */
+function shellName(pattern: string): string {
+  return pattern.includes("*") ? `"${pattern.replace("*", "$(hostname -s)").replaceAll("*", "")}"` : pattern;
 }
 
 function isLoopback(hostname: string): boolean {

@@ -2,7 +2,6 @@
 import { useSignal } from "@preact/signals";
 import type { RefObject, VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { SessionRecord } from "../../protocol/schemas/session.ts";
 
 /** A list as short as this is drawn whole. */
 const SHORT = 12;
@@ -11,14 +10,20 @@ const MARGIN = 10;
 /** Until a row is measured. */
 const ROW_PX = 56;
 
-type RowsProps = {
-  readonly records: readonly SessionRecord[];
-  readonly row: (record: SessionRecord) => VNode;
-  /** The id of the session that is open: it is brought into sight. */
+type RowsProps<T> = {
+  readonly records: readonly T[];
+  readonly row: (record: T) => VNode;
+  /** The id of the one that is open: it is brought into sight. */
   readonly current: string | undefined;
+  readonly label?: string;
 };
 
-export function Rows({ records, row, current }: RowsProps): VNode {
+export function Rows<T extends { readonly id: string }>({
+  records,
+  row,
+  current,
+  label,
+}: RowsProps<T>): VNode {
   const list = useRef<HTMLUListElement>(null);
   const place = useSignal({ first: 0, last: 2 * MARGIN, rowPx: ROW_PX });
   const count = records.length;
@@ -53,14 +58,14 @@ export function Rows({ records, row, current }: RowsProps): VNode {
   const last = Math.min(count, Math.max(first, inSight.last));
   const style = { paddingTop: `${first * rowPx}px`, paddingBottom: `${(count - last) * rowPx}px` };
   return (
-    <ul ref={list} style={style}>
+    <ul ref={list} style={style} aria-label={label}>
       {records.slice(first, last).map(row)}
     </ul>
   );
 }
 
 function scrollerOf(list: RefObject<HTMLElement | null>): HTMLElement | undefined {
-  return list.current?.closest<HTMLElement>(".sessions") ?? undefined;
+  return list.current?.closest<HTMLElement>(".sessions, .view-body") ?? undefined;
 }
 
 /** Calls back when something else may have come into sight. */

@@ -40,6 +40,16 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         >
           <Icon name="grid" />
         </a>
+        {workspace.machines.all.value !== undefined && (
+          <a
+            class="button ghost small"
+            href={routeHash({ view: "machines" })}
+            aria-label="Machines"
+            title="All machines of this HQ"
+          >
+            <Icon name="machine" />
+          </a>
+        )}
         {workspace.permissions.has("sessions:create") && (
           <a class="button primary small" href={routeHash({ view: "new" })}>
             <Icon name="plus" />

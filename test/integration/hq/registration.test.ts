@@ -51,9 +51,10 @@ async function tokenOf(name: string): Promise<string> {
 describe("a remote that joins", () => {
   test("is listed with what is public of it, and both say what they are", async () => {
     const remote = fleet.remote("worker-1");
-    const record = await fleet.record("worker-1");
+    // Known once it was asked for its health.
+    const { version: _, load: __, latencyMs: ___, ...record } = await fleet.record("worker-1");
     expect(record).toEqual({
-      ...{ id: record.id, name: "worker-1", url: addressOf(remote), sessionIds: [] },
+      ...{ id: record.id, name: "worker-1", url: addressOf(remote), sessionIds: [], status: "up" },
       ...{ registeredAt: expect.any(String), lastHeartbeat: expect.any(String) },
     });
     expect(new Date(record.registeredAt).toISOString()).toBe(record.registeredAt);
@@ -107,9 +108,10 @@ describe.each(REMOTE_KINDS)("a remote $what", ({ join: joinFleet }) => {
     names += 1;
     const name = `holder-${names}`;
     await using holder = await joinFleet(fleet, name);
-    const record = await fleet.record(name);
+    const { version: _, load: __, latencyMs: ___, ...record } = await fleet.record(name);
     expect(record).toEqual({
       ...{ id: expect.any(String), name, url: expect.stringContaining("http://"), sessionIds: [] },
+      status: "up",
       ...{ registeredAt: expect.any(String), lastHeartbeat: expect.any(String) },
     });
     const successor = registration({ name });

@@ -14,16 +14,18 @@ const asking = (principal: Principal): Context => ({
   ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
 });
 
+const reportOf = () => ({ version: "1.2.3", load: 0.5, latencyMs: 12 });
+
 test("users hear which machines there are, and of no session of others, not even of one that is hidden", async () => {
   await using hq = await MemoryFleet.of();
   await hq.join("a", ["same"]);
   await hq.join("b", ["same", "other"]);
-  const parts = { registry: hq.registry, fleet: hq.fleet, guard: async () => {} };
+  const parts = { registry: hq.registry, fleet: hq.fleet, guard: async () => {}, reportOf };
   const { listRemotes } = remoteRoutes({ ...parts, checkUrl: async () => {} });
   const heardBy = (principal: Principal) =>
-    listRemotes?.({ params: undefined, query: undefined, body: undefined }, asking(principal));
+    listRemotes?.({ params: undefined, query: { down: "0" }, body: undefined }, asking(principal));
   expect(await heardBy(ADMIN)).toMatchObject([
-    { name: "a", sessionIds: ["same"] },
+    { name: "a", sessionIds: ["same"], status: "up", version: "1.2.3", load: 0.5, latencyMs: 12 },
     { name: "b", sessionIds: ["other"], conflicts: ["same"] },
   ]);
   const told = await heardBy(USER);
@@ -43,7 +45,7 @@ async function cordoned(status: number, answer: object): Promise<unknown> {
   })();
   const sent: ClientResponse = { status, headers: new Map(), body };
   Object.assign(remote, { send: async () => sent });
-  const parts = { registry: hq.registry, fleet: hq.fleet, guard: async () => {} };
+  const parts = { registry: hq.registry, fleet: hq.fleet, guard: async () => {}, reportOf };
   const { cordonRemote } = remoteRoutes({ ...parts, checkUrl: async () => {} });
   const input = { params: { name: "a" }, query: undefined, body: { cordoned: true } };
   return await cordonRemote?.(input, asking(ADMIN)).catch((error: unknown) => error);

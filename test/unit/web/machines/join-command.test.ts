@@ -30,3 +30,13 @@ test.each(["http://localhost:4020", "http://127.0.0.1:4020", "http://[::1]:4020"
     expect(hints.join(" ")).toContain(`instead of ${new URL(origin).hostname}`);
   },
 );
+
+test("with a token the command is one line that can be pasted, named by the machine where the token takes many names", () => {
+  const made = (name: string) =>
+    joinCommand({ origin: "https://hq.example", isOpen: false, token: { name, token: "t0k-en_" } });
+  expect(made("build-1")).toEqual({
+    text: "TTYHQ_JOIN_TOKEN=t0k-en_ ttyhq serve --hq-url https://hq.example --name build-1",
+    hints: [],
+  });
+  expect(made("build-*").text).toContain(' --name "build-$(hostname -s)"');
+});

@@ -1,0 +1,49 @@
+import type { VNode } from "preact";
+import type { JoinTokenRecord } from "../../protocol/schemas/join.ts";
+import type { Page } from "../app/page.ts";
+import { leftWords } from "../session/share-words.ts";
+import type { MachineOverview } from "./machine-overview.ts";
+
+type JoinTokensProps = { readonly page: Page; readonly overview: MachineOverview };
+
+/** The tokens that still enroll machines. */
+export function JoinTokens({ page, overview }: JoinTokensProps): VNode | undefined {
+  const tokens = overview.state.value?.tokens ?? [];
+  if (tokens.length === 0) return undefined;
+  const revoke = async (token: JoinTokenRecord): Promise<void> => {
+    try {
+      await overview.revokeToken(token);
+    } catch (error) {
+      page.notices.failed("The join token was not revoked", error);
+    }
+  };
+  return (
+    <section aria-labelledby="join-tokens">
+      <h2 id="join-tokens">Join tokens</h2>
+      <ul class="share-list" aria-label="Join tokens">
+        {tokens.map((token) => (
+          <li key={token.id}>
+            <span class="mono">{token.name}</span>
+            <span class="muted">{tokenWords(token, page.clock.now.value)}</span>
+            <button
+              type="button"
+              class="button danger-quiet small"
+              aria-label={`Revoke the join token for ${token.name}`}
+              onClick={() => void revoke(token)}
+            >
+              Revoke
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function tokenWords({ reusable, expiresAt, createdBy }: JoinTokenRecord, now: number): string {
+  return [
+    reusable ? "any number of machines" : "one machine",
+    expiresAt === undefined ? "of the HQ's options" : leftWords(Date.parse(expiresAt), now),
+    ...(createdBy === undefined ? [] : [`by ${createdBy}`]),
+  ].join(" · ");
+}

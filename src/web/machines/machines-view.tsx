@@ -1,0 +1,137 @@
+import { type Signal, useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { routeHash } from "../app/route.ts";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { Failure } from "../components/failure.tsx";
+import { Icon } from "../components/icon.tsx";
+import { useToggle } from "../components/toggle.ts";
+import { ViewFrame } from "../components/view-frame.tsx";
+import { failureSentence } from "../sentence.ts";
+import { Rows } from "../sessions/rows.tsx";
+import { JoinDialog } from "./join-dialog.tsx";
+import { JoinTokens } from "./join-tokens.tsx";
+import { MachineItem } from "./machine-item.tsx";
+import { chosenLines, type MachineOrder, machineLines, ORDERS } from "./machine-lines.ts";
+import { MachineOverview } from "./machine-overview.ts";
+
+const ORDER_WORDS: Readonly<Record<MachineOrder, string>> = {
+  name: "By name",
+  load: "Highest load",
+  latency: "Slowest",
+  sessions: "Most sessions",
+};
+
+/** All machines of an HQ, and how further ones join. */
+export function MachinesView({ page, workspace }: WorkspaceProps): VNode {
+  const opened = useOverview(workspace);
+  const overview = opened.value;
+  const joining = useToggle();
+  const isHq = workspace.machines.all.value !== undefined;
+  const failure = overview?.failure.value;
+  const mayManage = isHq && workspace.permissions.has("remotes:manage");
+  return (
+    <ViewFrame
+      title="Machines"
+      back={{ href: routeHash({ view: "list" }), words: "Sessions" }}
+      actions={
+        mayManage && (
+          <button type="button" class="button primary small" onClick={joining.on}>
+            <Icon name="plus" />
+            Add a machine…
+          </button>
+        )
+      }
+    >
+      {workspace.machines.isKnown.value && !isHq && (
+        <p class="empty">This server is no HQ: it has no other machines.</p>
+      )}
+      <Failure
+        words={
+          failure === undefined ? undefined : failureSentence(failure, "The machines could not be read.")
+        }
+      />
+      {isHq && overview !== undefined && (
+        <MachineTable page={page} workspace={workspace} overview={overview} />
+      )}
+      {mayManage && overview !== undefined && <JoinTokens page={page} overview={overview} />}
+      {joining.isOn && overview !== undefined && (
+        <JoinDialog page={page} overview={overview} onClose={joining.off} />
+      )}
+    </ViewFrame>
+  );
+}
+
+type MachineTableProps = WorkspaceProps & { readonly overview: MachineOverview };
+
+function MachineTable({ page, workspace, overview }: MachineTableProps): VNode | undefined {
+  const filter = useSignal("");
+  const order = useSignal<MachineOrder>("name");
+  const state = overview.state.value;
+  if (state === undefined) return undefined;
+  const lines = machineLines({ ...state, sessions: workspace.sessions.all.value ?? [] });
+  const shown = chosenLines(lines, { filter: filter.value, order: order.value });
+  return (
+    <>
+      <div class="view-tools">
+        <input
+          type="search"
+          aria-label="Filter machines"
+          placeholder="Name, state, version or label"
+          value={filter.value}
+          onInput={({ currentTarget }) => {
+            filter.value = currentTarget.value;
+          }}
+        />
+        <OrderField order={order} />
+      </div>
+      <p class="muted" aria-live="polite">
+        {shown.length === lines.length ? lines.length : `${shown.length} of ${lines.length}`} machines
+      </p>
+      <Rows
+        label="Machines"
+        records={shown}
+        current={undefined}
+        row={(line) => (
+          <MachineItem
+            key={line.name}
+            {...{ page, workspace, line, overview }}
+            hqVersion={state.health.version}
+          />
+        )}
+      />
+    </>
+  );
+}
+
+function OrderField({ order }: { readonly order: Signal<MachineOrder> }): VNode {
+  return (
+    <select
+      aria-label="Order of machines"
+      value={order.value}
+      onChange={({ currentTarget }) => {
+        order.value = ORDERS.find((each) => each === currentTarget.value) ?? "name";
+      }}
+    >
+      {ORDERS.map((each) => (
+        <option key={each} value={each}>
+          {ORDER_WORDS[each]}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function useOverview(workspace: WorkspaceProps["workspace"]) {
+  const overview = useSignal<MachineOverview | undefined>(undefined);
+  useEffect(() => {
+    const opened = new MachineOverview({
+      ...{ client: workspace.client, stage: document },
+      isManager: () => workspace.permissions.grants("remotes:manage"),
+      subscribe: (listener) => workspace.subscribe(listener),
+    });
+    overview.value = opened;
+    return () => opened[Symbol.dispose]();
+  }, []);
+  return overview;
+}
