@@ -53,8 +53,8 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
 
   cordonServer: ({ body }) => cordoned(body),
   cordonRemote: ({ params, body }) => ({ ...cordoned(body), remote: params.name }),
-  readAudit: ({ query: { since, until, user, action, session } }) =>
-    did("audit.read", { since, until, user, action, session }),
+  readAudit: ({ query: { since, until, user, action, session, result } }) =>
+    did("audit.read", { since, until, user, action, session, result }),
 
   createSession: ({ body }, answer) => {
     const { command = [body.command ?? [], body.args ?? []].flat() } = answer ?? {};

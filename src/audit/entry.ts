@@ -1,4 +1,5 @@
 // The entries of the audit log: who did what to which session, from where, with which result.
+import type { AuditResult } from "../protocol/schemas/audit.ts";
 
 export type AuditActionName =
   | "login"
@@ -21,9 +22,6 @@ export type AuditActionName =
    * the server's last write. "unshipped": lines that a receiver did not get.
    */
   | `audit.${"read" | "gap" | "torn" | "rotate" | "break" | "unshipped"}`;
-
-/** "refused": not allowed. "failed": allowed, but not done. */
-export type AuditResult = "ok" | "refused" | "failed";
 
 /** Never input, output, environments or proofs. Long values are cut. */
 export type AuditDetails = Readonly<

@@ -61,6 +61,7 @@ export const ENDPOINT_NEEDS = {
   serverStatus: "login",
   serverEvents: "sessions:view",
   createShare: "sessions:manage",
+  listAllShares: "sessions:manage",
   listShares: "sessions:manage",
   revokeShare: "sessions:manage",
   listClients: "clients:view",

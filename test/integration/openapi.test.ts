@@ -123,6 +123,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   serverStatus: async () => ({}),
   serverEvents: async () => ({ isHeadEnough: true }),
   createShare: async () => ({ id: await running(), body: { mode: "type", expiresIn: 60 } }),
+  listAllShares: async () => ({}),
   listShares: async () => ({ id: await running() }),
   revokeShare: async () => {
     const id = await running();
@@ -138,7 +139,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   metrics: async () => ({}),
   openapi: async () => ({}),
   cordonServer: async () => ({ body: { cordoned: false } }),
-  readAudit: async () => ({ query: "?action=login&limit=5" }),
+  readAudit: async () => ({ query: "?action=login&result=ok&limit=5" }),
   createToken: async () => ({ body: CREDENTIALS }),
   answerLogin: async () => ({ body: { challengeId: "any", answers: ["any"] } }),
   authConfig: async () => ({}),

@@ -74,13 +74,14 @@ async function* linesBefore(file: FileHandle, end: number): AsyncGenerator<Place
   if (isEndSeen && rest.length > 0) yield { bytes: rest, offset: 0 };
 }
 
-function fits(entry: AuditRecord, { since, until, user, action, session }: Query): boolean {
+function fits(entry: AuditRecord, { since, until, user, action, session, result }: Query): boolean {
   const time = Date.parse(entry.time);
   return (
     (since === undefined || time >= Date.parse(since)) &&
     (until === undefined || time < Date.parse(until)) &&
     (user === undefined || entry.user === user) &&
     (action === undefined || entry.action === action) &&
-    (session === undefined || entry.session === session)
+    (session === undefined || entry.session === session) &&
+    (result === undefined || entry.result === result)
   );
 }

@@ -52,10 +52,11 @@ export class Shares {
     return { ...own, token };
   }
 
-  /** Links of one session, oldest first. */
-  of(session: Pick<Session, "key">): readonly Share[] {
+  /** Links of these sessions, oldest first. */
+  of(...sessions: readonly Pick<Session, "key">[]): readonly Share[] {
+    const keys = new Set(sessions.map(({ key }) => key));
     return this.#kept()
-      .filter(({ sessionKey }) => sessionKey === session.key)
+      .filter(({ sessionKey }) => keys.has(sessionKey))
       .map((kept) => Share.parse(kept))
       .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
   }

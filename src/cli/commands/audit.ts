@@ -9,7 +9,7 @@ import type { Client } from "../../protocol/client/client.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUDIT_PAGE } from "../../protocol/limits.ts";
-import type { AuditRecord } from "../../protocol/schemas/audit.ts";
+import { type AuditRecord, AuditResult } from "../../protocol/schemas/audit.ts";
 import { auditFiles } from "../../sessions/storage/control-dir.ts";
 import { command, ExitCode, group, jsonText, type Values } from "../command.ts";
 import { configInput } from "../configuration.ts";
@@ -111,6 +111,7 @@ const FILTERS = {
   user: ["--user <name>", "entries of this user"],
   action: ["--action <action>", "entries with this action, such as login or session.create"],
   session: ["--session <id>", "entries about this session"],
+  result: ["--result <result>", "entries with this result: ok, refused or failed", resultOf],
   limit: ["--limit <number>", "maximum number of entries", integer(1, 999_999_999), 100],
 } as const;
 
@@ -132,13 +133,13 @@ export const addAudit = group("audit", { summary: "read and check the audit log"
 
 async function entriesOf(
   client: Client,
-  { since, until, user, action, session, limit }: Values<typeof FILTERS>,
+  { since, until, user, action, session, result, limit }: Values<typeof FILTERS>,
 ): Promise<readonly AuditRecord[]> {
   const entries: AuditRecord[] = [];
   let cursor: string | undefined;
   do {
     const page = Math.min(limit - entries.length, MAX_AUDIT_PAGE);
-    const query = { since, until, user, action, session, cursor, limit: page };
+    const query = { since, until, user, action, session, result, cursor, limit: page };
     const answer = await client.call(endpoints.readAudit, { query });
     entries.push(...answer.entries);
     cursor = answer.next;
@@ -156,6 +157,12 @@ function entryTable(entries: readonly AuditRecord[], _: unknown, cli: Cli): stri
     rows,
     cli.stdout.columns,
   );
+}
+
+function resultOf(text: string): AuditResult {
+  const { data } = AuditResult.safeParse(text);
+  if (data === undefined) throw new RangeError(`must be one of ${AuditResult.options.join(", ")}`);
+  return data;
 }
 
 function timeOf(text: string): string {

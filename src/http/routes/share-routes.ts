@@ -35,6 +35,11 @@ export function shareRoutes(parts: {
       const { url, isPublic } = await address();
       return { ...share, path, url: `${url}${path}`, ...(isPublic && { isPublic }) };
     },
+    listAllShares: async (_, { principal }) => {
+      if (parts.shares === undefined) return [];
+      const records = await sessionsOf(principal).list();
+      return [...parts.shares.of(...records.map((record) => ({ key: keyOf(record) })))];
+    },
     listShares: async ({ params }, context) => {
       return [...(parts.shares?.of(await sessionOf(context, params.id)) ?? [])];
     },

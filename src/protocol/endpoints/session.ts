@@ -161,6 +161,11 @@ export const shareEndpoints = {
     reply: json(NewShare, 201),
     errors: ["session_not_found", "too_many_shares", "forbidden"],
   }),
+  listAllShares: share.get("/api/shares", "The valid share links of all sessions that you see", {
+    params: z.object({}),
+    errors: [],
+    reply: json(z.array(Share)),
+  }),
   listShares: share.get("/api/sessions/:id/shares", "The valid share links of the session", {
     reply: json(z.array(Share)),
   }),

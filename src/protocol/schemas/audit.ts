@@ -2,6 +2,10 @@
 import { z } from "zod";
 import { MAX_AUDIT_PAGE } from "../limits.ts";
 
+/** "refused": not allowed. "failed": allowed, but not done. */
+export const AuditResult = z.enum(["ok", "refused", "failed"]);
+export type AuditResult = z.infer<typeof AuditResult>;
+
 /** All conditions must be met. */
 export const AuditQuery = z.object({
   since: z.iso.datetime({ offset: true }).optional().describe("not before this time"),
@@ -9,6 +13,7 @@ export const AuditQuery = z.object({
   user: z.string().max(256).optional(),
   action: z.string().max(64).optional().describe("such as login or session.create"),
   session: z.string().max(256).optional().describe("id of a session"),
+  result: AuditResult.optional(),
   limit: z.coerce.number().int().min(1).max(MAX_AUDIT_PAGE).default(100),
   cursor: z
     .string()

@@ -6,6 +6,14 @@ import type { WorkspaceProps } from "./view-props.ts";
 type View = { readonly View: (props: WorkspaceProps) => VNode };
 
 const LOADERS = {
+  account: async (): Promise<View> => {
+    const { AccountView } = await import("../account/account-view.tsx");
+    return { View: AccountView };
+  },
+  audit: async (): Promise<View> => {
+    const { AuditView } = await import("../audit/audit-view.tsx");
+    return { View: AuditView };
+  },
   machines: async (): Promise<View> => {
     const { MachinesView } = await import("../machines/machines-view.tsx");
     return { View: MachinesView };

@@ -32,6 +32,7 @@ const PATHS = {
   lock: "M6 11h12v9H6zM9 11V8a3 3 0 0 1 6 0v3",
   share:
     "m8.5 10.8 7-4m-7 6.4 7 4M6 14.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM18 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Zm0 13a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Z",
+  list: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
   grid: "M4 5h7v6H4zM13 5h7v6h-7zM4 13h7v6H4zM13 13h7v6h-7z",
   splitRight: "M4 5h16v14H4zM12 5v14",
   splitDown: "M4 5h16v14H4zM4 12h16",

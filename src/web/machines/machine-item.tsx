@@ -48,7 +48,7 @@ const SEEN: Readonly<Partial<Record<MachineState, string>>> = { left: "joined", 
 function Numbers({ page, line, hqVersion }: MachineItemProps): VNode {
   const { state, version, isOtherVersion, load, latencyMs, seen } = line;
   return (
-    <div class="machine-facts muted">
+    <div class="machine-numbers muted">
       <span>{sessionWords(line)}</span>
       {version !== undefined && !isOtherVersion && <span>{version}</span>}
       {version !== undefined && isOtherVersion && (

@@ -27,7 +27,7 @@ export type MachineLine = {
   readonly hasKey: boolean;
 };
 
-export type MachineFacts = {
+export type FleetStatus = {
   readonly health: Pick<Health, "version" | "hqSessions" | "cordoned" | "load">;
   readonly remotes: readonly RemoteRecord[];
   /** Of machines that may join; those of nobody for callers who may not see them. */
@@ -39,7 +39,7 @@ export const ORDERS = ["name", "load", "latency", "sessions"] as const;
 export type MachineOrder = (typeof ORDERS)[number];
 
 /** The HQ itself first, where it has sessions. */
-export function machineLines({ health, remotes, keys, sessions }: MachineFacts): readonly MachineLine[] {
+export function machineLines({ health, remotes, keys, sessions }: FleetStatus): readonly MachineLine[] {
   const counts = countSessions(sessions);
   const keyed = new Set(keys.map(({ name }) => name));
   const own = (name: string) => ({

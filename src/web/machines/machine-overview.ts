@@ -7,9 +7,9 @@ import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { CreateJoinToken, JoinTokenRecord, NewJoinToken } from "../../protocol/schemas/join.ts";
 import { LOCAL } from "../../protocol/schemas/remote.ts";
 import { Refresher, type RefresherOptions } from "../refresher.ts";
-import type { MachineFacts } from "./machine-lines.ts";
+import type { FleetStatus } from "./machine-lines.ts";
 
-export type MachineOverviewState = Omit<MachineFacts, "sessions"> & {
+export type MachineOverviewState = Omit<FleetStatus, "sessions"> & {
   readonly tokens: readonly JoinTokenRecord[];
 };
 

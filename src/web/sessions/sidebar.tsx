@@ -1,7 +1,6 @@
 import type { RefObject, VNode } from "preact";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { Avatar } from "../account/avatar.tsx";
-import { LoginDialog } from "../account/login-dialog.tsx";
 import { PasskeyDialog } from "../account/passkey-dialog.tsx";
 import { routeHash } from "../app/route.ts";
 import type { UserAccess, WorkspaceProps } from "../app/view-props.ts";
@@ -41,14 +40,7 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
           <Icon name="grid" />
         </a>
         {workspace.machines.all.value !== undefined && (
-          <a
-            class="button ghost small"
-            href={routeHash({ view: "machines" })}
-            aria-label="Machines"
-            title="All machines of this HQ"
-          >
-            <Icon name="machine" />
-          </a>
+          <ViewLink view="machines" label="Machines" icon="machine" />
         )}
         {workspace.permissions.has("sessions:create") && (
           <a class="button primary small" href={routeHash({ view: "new" })}>
@@ -70,15 +62,10 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
           icon="settings"
           dialog={(onClose) => <Settings page={page} onClose={onClose} />}
         />
+        {access.kind !== "open" && <ViewLink view="account" label="Logins and links" icon="share" />}
+        {workspace.permissions.has("audit:view") && <ViewLink view="audit" label="Audit log" icon="list" />}
         {access.kind === "login" && (
           <>
-            <DialogButton
-              label="Logins"
-              icon="machine"
-              dialog={(onClose) => (
-                <LoginDialog client={workspace.client} now={page.clock.now.value} onClose={onClose} />
-              )}
-            />
             <DialogButton
               label="Passkeys"
               icon="key"
@@ -98,6 +85,20 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         )}
       </footer>
     </Landmark>
+  );
+}
+
+type ViewLinkProps = {
+  readonly view: "account" | "audit" | "machines";
+  readonly label: string;
+  readonly icon: IconName;
+};
+
+function ViewLink({ view, label, icon }: ViewLinkProps): VNode {
+  return (
+    <a class="button ghost small" href={routeHash({ view })} aria-label={label} title={label}>
+      <Icon name={icon} />
+    </a>
   );
 }
 

@@ -54,6 +54,20 @@ test("a link tells what it opens, until when, and where", async () => {
   );
 });
 
+test("all links of a user's sessions are listed at once, and none of another user's", async () => {
+  const made = await share(await startCat(), "view");
+  const listedBy = async (person: Person) => (await person.ask("/api/shares")).json;
+  expect(await listedBy(owner)).toContainEqual(
+    expect.objectContaining({ id: made.id, createdBy: people.one }),
+  );
+  expect(JSON.stringify(await listedBy(owner))).not.toContain(made.token);
+  expect(await listedBy(Person.named(server, people.other))).toEqual([]);
+  expect(await listedBy(Person.named(server, people.admin))).toContainEqual(
+    expect.objectContaining({ id: made.id }),
+  );
+  expect(await guestOf(made).ask("/api/shares")).toMatchObject(refused(403, "forbidden"));
+});
+
 test("where users reach the server at a public address, links lead there, and its pages may use the server", async () => {
   const publicUrl = "https://term.example.com";
   await using own = await people.server({ args: ["--public-url", publicUrl] });

@@ -110,6 +110,17 @@ test.each(["dark", "light"] as const)(
     await page.page.getByRole("textbox", { name: "The link" }).waitFor();
     found.push(...(await findings(page, "share")));
     await page.button("Close").click();
+    await page.page.getByRole("link", { name: "Logins and links" }).click();
+    await page.button("Revoke the link to shell").first().waitFor();
+    await page.page.getByLabel("Of all users").check();
+    await page.page.getByRole("list", { name: "Logins" }).getByText("ada: ").first().waitFor();
+    found.push(...(await findings(page, "account")));
+    await page.page.getByRole("link", { name: "Audit log" }).click();
+    await page.page.getByRole("cell", { name: "share.create" }).first().waitFor();
+    found.push(...(await findings(page, "audit log")));
+    await page.page.goBack();
+    await page.page.goBack();
+    await page.phase("running");
     await page.page.keyboard.press("Control+Shift+F");
     found.push(...(await findings(page, "search")));
     await page.page.keyboard.press("Escape");

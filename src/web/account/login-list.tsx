@@ -5,50 +5,47 @@ import type { Client } from "../../protocol/client/client.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type { LoginRecord } from "../../protocol/schemas/login.ts";
 import { clientWords } from "../client-words.ts";
-import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/failure.tsx";
 import { failureSentence } from "../sentence.ts";
 import { agoWords } from "../session/words.ts";
 
-type LoginDialogProps = {
+type LoginListProps = {
   readonly client: Client;
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly onClose: () => void;
+  /** Whether those of all users are listed. */
+  readonly isOfAll: boolean;
 };
 
-/** Where whoever is logged in is logged in as well, and an end to each. */
-export function LoginDialog({ client, now, onClose }: LoginDialogProps): VNode {
-  const { list, failure, end } = useLogins(client);
+/** Where users are logged in, and an end to each login. */
+export function LoginList({ client, now, isOfAll }: LoginListProps): VNode {
+  const { list, failure, end } = useLogins(client, isOfAll);
   return (
-    <Dialog
-      title="Logins"
-      about="Devices and programs that are logged in as you. Ending a login disconnects it at once."
-      onClose={onClose}
-    >
+    <>
       <Failure words={failure} />
       <ul class="share-list login-list" aria-label="Logins">
         {list?.map((login) => (
-          <LoginItem key={login.id} login={login} now={now} onEnd={() => end(login)} />
+          <LoginItem key={login.id} {...{ login, now, isOfAll }} onEnd={() => end(login)} />
         ))}
       </ul>
-    </Dialog>
+    </>
   );
 }
 
 type LoginItemProps = {
   readonly login: LoginRecord;
   readonly now: number;
+  readonly isOfAll: boolean;
   readonly onEnd: () => void;
 };
 
-function LoginItem({ login, now, onEnd }: LoginItemProps): VNode {
+function LoginItem({ login, now, isOfAll, onEnd }: LoginItemProps): VNode {
   const { client, address = "this machine", createdAt, lastUsedAt, current } = login;
   const words = clientWords(client);
   return (
     <li>
       <div>
-        <span title={client}>{words}</span>
+        <span title={client}>{isOfAll ? `${login.user}: ${words}` : words}</span>
         <span class="muted">
           {address} · logged in {agoWords(Date.parse(createdAt), now)}
           {current ? "" : `, used ${agoWords(Date.parse(lastUsedAt), now)}`}
@@ -77,19 +74,19 @@ type Logins = {
   readonly end: (login: LoginRecord) => void;
 };
 
-function useLogins(client: Client): Logins {
+function useLogins(client: Client, isOfAll: boolean): Logins {
   const list = useSignal<readonly LoginRecord[] | undefined>(undefined);
   const failure = useSignal<string | undefined>(undefined);
   const attempt = async (otherwise: string, act: () => Promise<void>): Promise<void> => {
     failure.value = undefined;
     try {
       await act();
-      list.value = await client.call(endpoints.listLogins);
+      list.value = await client.call(endpoints.listLogins, { query: { all: isOfAll ? "1" : "0" } });
     } catch (error) {
       failure.value = failureSentence(error, otherwise);
     }
   };
-  useEffect(() => void attempt("Your logins could not be loaded.", async () => {}), [client]);
+  useEffect(() => void attempt("The logins could not be loaded.", async () => {}), [client, isOfAll]);
   return {
     list: list.value,
     failure: failure.value,

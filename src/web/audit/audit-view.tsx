@@ -1,0 +1,114 @@
+import { useSignal } from "@preact/signals";
+import type { TargetedEvent, VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { serverEndpoints } from "../../protocol/endpoints/server.ts";
+import { type AuditPage, AuditResult } from "../../protocol/schemas/audit.ts";
+import { routeHash } from "../app/route.ts";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { Failure } from "../components/failure.tsx";
+import { ViewFrame } from "../components/view-frame.tsx";
+import { failureSentence } from "../sentence.ts";
+import { AuditTable } from "./audit-table.tsx";
+
+/** Each field that is filled is a condition. Times are those of the browser's clock. */
+export type AuditFilter = Readonly<
+  Record<"user" | "action" | "session" | "result" | "since" | "until", string>
+>;
+
+const NO_FILTER: AuditFilter = { user: "", action: "", session: "", result: "", since: "", until: "" };
+
+/** The audit log of this server, for auditors and admins. */
+export function AuditView({ workspace }: WorkspaceProps): VNode {
+  const { client } = workspace;
+  const filter = useSignal(NO_FILTER);
+  const pages = useSignal<readonly AuditPage[]>([]);
+  const failure = useSignal<string | undefined>(undefined);
+  const isBusy = useSignal(false);
+  const read = async (before: readonly AuditPage[]): Promise<void> => {
+    isBusy.value = true;
+    failure.value = undefined;
+    try {
+      const query = { ...auditQuery(filter.peek()), cursor: before.at(-1)?.next };
+      pages.value = [...before, await client.call(serverEndpoints.readAudit, { query })];
+    } catch (error) {
+      failure.value = failureSentence(error, "The audit log could not be read.");
+    }
+    isBusy.value = false;
+  };
+  useEffect(() => void read([]), [client]);
+  const onFilter = (chosen: AuditFilter): void => {
+    filter.value = chosen;
+    void read([]);
+  };
+  const entries = pages.value.flatMap((page) => page.entries);
+  return (
+    <ViewFrame title="Audit log" back={{ href: routeHash({ view: "list" }), words: "Sessions" }}>
+      <FilterForm onFilter={onFilter} />
+      <Failure words={failure.value} />
+      {pages.value.length > 0 && <AuditTable entries={entries} />}
+      {pages.value.at(-1)?.next !== undefined && (
+        <button type="button" class="button" disabled={isBusy.value} onClick={() => void read(pages.peek())}>
+          {isBusy.value ? "Reading…" : "Older entries"}
+        </button>
+      )}
+    </ViewFrame>
+  );
+}
+
+function auditQuery({ since, until, result, ...texts }: AuditFilter) {
+  const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ""));
+  return {
+    ...given,
+    ...(since !== "" && { since: new Date(since).toISOString() }),
+    ...(until !== "" && { until: new Date(until).toISOString() }),
+    result: AuditResult.options.find((each) => each === result),
+  };
+}
+
+const TEXT_FIELDS = [
+  { name: "user", label: "User" },
+  { name: "action", label: "Action", placeholder: "session.create" },
+  { name: "session", label: "Session" },
+] as const;
+
+function FilterForm({ onFilter }: { readonly onFilter: (filter: AuditFilter) => void }): VNode {
+  const submit = (event: TargetedEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget);
+    const text = (name: string): string => String(fields.get(name) ?? "").trim();
+    onFilter({
+      ...{ user: text("user"), action: text("action"), session: text("session") },
+      ...{ result: text("result"), since: text("since"), until: text("until") },
+    });
+  };
+  return (
+    <form class="view-tools audit-filter" aria-label="Filter" onSubmit={submit}>
+      {TEXT_FIELDS.map(({ label, ...field }) => (
+        <label key={label}>
+          <span>{label}</span>
+          <input {...field} autocomplete="off" autocapitalize="none" spellcheck={false} />
+        </label>
+      ))}
+      <label>
+        <span>Result</span>
+        <select name="result">
+          <option value="">any</option>
+          {AuditResult.options.map((result) => (
+            <option key={result}>{result}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>From</span>
+        <input type="datetime-local" name="since" />
+      </label>
+      <label>
+        <span>Before</span>
+        <input type="datetime-local" name="until" />
+      </label>
+      <button type="submit" class="button">
+        Show
+      </button>
+    </form>
+  );
+}

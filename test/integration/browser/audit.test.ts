@@ -1,0 +1,48 @@
+// The audit log, share links and logins in the page.
+import { expect, test } from "vitest";
+import { ask } from "../harness/http.ts";
+import { useStage } from "./stage.ts";
+
+const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
+const stage = useStage({ env: ACCOUNT, flags: ["--rate-limit-api", "0"] });
+
+const LINKS = 101;
+
+test("an admin finds a refused login in the log, reads older entries, and revokes a link", async () => {
+  const { server, chromium } = stage();
+  const logIn = (password: string) => ask(server.url, "/api/auth/token", { body: { password } });
+  await logIn("wrong horse");
+  const { json } = await logIn(ACCOUNT.SERVICE_PASSWORD);
+  const headers = { authorization: `Bearer ${json.token}` };
+  const body = { command: ["sleep", "1000"], name: "shown to others" };
+  const { id } = (await ask(server.url, "/api/sessions", { body, headers })).json;
+  const links = `/api/sessions/${id}/share`;
+  // More than a page of the log.
+  for (let made = 0; made < LINKS; made += 1) await ask(server.url, links, { body: {}, headers });
+
+  const user = { user: ACCOUNT.SERVICE_USERNAME, token: json.token, expiresAt: Date.now() + 3_600_000 };
+  const localStorage = [{ name: "ttyhq.login", value: JSON.stringify(user) }];
+  const storageState = { cookies: [], origins: [{ origin: server.url, localStorage }] };
+  await using driver = await chromium.open(`${server.url}/#/audit`, { storageState });
+  const { page } = driver;
+  const cell = (name: string) => page.getByRole("cell", { name, exact: true });
+  await cell("share.create").first().waitFor();
+  expect(await cell("session.create").count()).toBe(0);
+  await driver.button("Older entries").click();
+  await cell("session.create").waitFor();
+
+  await page.getByLabel("Result").selectOption("refused");
+  await driver.button("Show").click();
+  await cell("share.create").first().waitFor({ state: "detached" });
+  await cell("login").first().waitFor();
+  expect(await cell("ok").count()).toBe(0);
+  await page.getByLabel("User").fill("nobody");
+  await driver.button("Show").click();
+  await page.getByText("No entry matches.").waitFor();
+
+  await page.getByRole("link", { name: "Logins and links" }).click();
+  const revoke = page.getByRole("button", { name: "Revoke the link to shown to others" });
+  await expect.poll(() => revoke.count()).toBe(LINKS);
+  await revoke.first().click();
+  await expect.poll(() => revoke.count()).toBe(LINKS - 1);
+});
