@@ -7,6 +7,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 import { NewShare } from "../../../src/protocol/schemas/share.ts";
 import { base64, newKey } from "../../unit/auth/ssh/key-pair.ts";
 import { bestTime } from "../harness/best-time.ts";
+import { ttyhq } from "../harness/command.ts";
 import { type Answer, ask } from "../harness/http.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { Person } from "../harness/people.ts";
@@ -144,6 +145,14 @@ test("a challenge of one is answered with an SSH key at the other, once at all o
     const outcomes = (await Promise.all(tries)).map(({ status }) => status);
     expect(outcomes.toSorted()).toEqual([200, 401, 401]);
   }
+});
+
+test("a login link of one logs in at the other, once at all of them", async () => {
+  const { stdout } = await ttyhq(["login-link", "--control-dir", first.controlDir]);
+  const body = { ticket: new URL(stdout.trim()).hash.replace("#login=", "") };
+  const tries = [second, first, second].map((hq) => ask(hq.url, "/api/auth/token", { body }));
+  const outcomes = (await Promise.all(tries)).map(({ status }) => status);
+  expect(outcomes.toSorted()).toEqual([200, 401, 401]);
 });
 
 test("a share link that one made is listed and revoked at the other, and its guest is out", async () => {
