@@ -4,6 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { openAccess } from "./app/access.ts";
 import { openAuditing, openAuditLog } from "./app/auditing.ts";
+import type { Canary } from "./app/canary/canary.ts";
 import { drain } from "./app/drain.ts";
 import { openGate } from "./app/gate.ts";
 import { healthOf } from "./app/health.ts";
@@ -11,9 +12,9 @@ import { openServerSocket, privateHandlers, whenReady } from "./app/listeners/li
 import { openServerListeners } from "./app/listeners/server-listeners.ts";
 import { hostProgram, openLocalSessions } from "./app/own-sessions.ts";
 import { Readiness } from "./app/readiness.ts";
-import { openRole } from "./app/role.ts";
+import { openRole, type Role } from "./app/role.ts";
 import type { ServerContext } from "./app/server-context.ts";
-import { hostMetrics, serverMetrics } from "./app/server-metrics.ts";
+import { hostMetrics, measureCanary, serverMetrics } from "./app/server-metrics.ts";
 import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
 import { Listener } from "./http/listener.ts";
@@ -27,9 +28,10 @@ import { sessionRoutes } from "./http/routes/session-routes.ts";
 import { Hub } from "./hub/hub.ts";
 import { claimSocket, temporarySocketPath } from "./lib/os/unix-socket.ts";
 import { createLogger, type Log } from "./log.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import { ServiceError } from "./protocol/errors.ts";
 import { ensureHost } from "./remote/host-process.ts";
-import { openControlDir } from "./sessions/storage/control-dir.ts";
+import { type ControlDir, openControlDir } from "./sessions/storage/control-dir.ts";
 
 export type RunningServer = AsyncDisposable & {
   /** Where its page is, as seen from this machine. */
@@ -109,7 +111,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const base = { config, context, controlDir, log };
   const audit = stack.use(await openAuditLog(base));
   const role = stack.use(await openRole({ ...base, instanceId, audit }));
-  const { backend, identity, cordon, machineToken, records: sharedRecords, readiness } = role;
+  const { backend, identity, cordon, machineToken, records: sharedRecords, readiness, admitTunnel } = role;
   const gate = stack.use(await openGate({ ...base, machineToken, sharedRecords }));
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
@@ -130,7 +132,6 @@ export async function startServer(config: Config, context: ServerContext): Promi
     ...serverAvatarRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };
-  const { admitTunnel } = role;
   const parts = { ...base, socket, gate, routes, hub, admitTunnel, ...auditing, audit };
   const listeners = stack.use(await openServerListeners({ ...parts, metrics, meter }));
   const { url, behind } = listeners;
@@ -140,6 +141,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;
   // The last that is put there is the first that is done.
   stack.defer(() => drain({ config, readiness, listeners, hub, log }));
+  if (config.canary) stack.use(await openCanary({ controlDir, version, role, metrics, log }));
   const owned = stack.move();
   return { url, loginLink, behind, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -147,6 +149,24 @@ export async function startServer(config: Config, context: ServerContext): Promi
 /** Starts the session host of a control directory unless one answers there. */
 export async function ensureSessionHost(config: HostConfig, context: ServerContext): Promise<void> {
   await ensureHost(hostProgram(config, context, openControlDir(config.controlDir, config.hostSocket)));
+}
+
+/** Loaded on demand: few servers have it. */
+async function openCanary(parts: {
+  readonly controlDir: ControlDir;
+  readonly version: string;
+  readonly role: Pick<Role, "machines">;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}): Promise<Canary> {
+  const { Canary } = await import("./app/canary/canary.ts");
+  const { controlDir, version, role, metrics, log } = parts;
+  const canary = new Canary({
+    ...{ socketPath: controlDir.serverSocket, version, machines: role.machines, log },
+  });
+  measureCanary(metrics, canary);
+  canary.start();
+  return canary;
 }
 
 /** Each address logs that user in once. */

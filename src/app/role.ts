@@ -19,12 +19,13 @@ import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createCaller } from "../protocol/client/caller.ts";
-import { DIALLED_URL, tunnelPath } from "../protocol/schemas/remote.ts";
+import { DIALLED_URL, LOCAL, tunnelPath } from "../protocol/schemas/remote.ts";
 import { createSender } from "../remote/send.ts";
 import { joinStreams } from "../remote/tunnel.ts";
 import { type OriginTarget, openTunnel } from "../remote/uplink.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
+import type { CanaryMachine } from "./canary/canary.ts";
 import { Cordon } from "./cordon.ts";
 import { openHeadquarters } from "./headquarters.ts";
 import type { Identity } from "./health.ts";
@@ -57,6 +58,8 @@ export type Role = AsyncDisposable & {
   readonly records: SharedRecordStore | undefined;
   /** Names of remotes; only of an HQ. */
   readonly remotes?: () => readonly string[];
+  /** Remotes of an HQ, and this machine if it has sessions. */
+  readonly machines: () => readonly CanaryMachine[];
   /** An HQ is ready whether or not its remotes are reachable. */
   readonly readiness: Readiness;
   measure(metrics: Metrics): void;
@@ -94,6 +97,7 @@ function alone(own: OwnServer): Role {
   const { backend, host, cordon } = own;
   return {
     ...{ backend, cordon, identity: { cordon }, machineToken: undefined, records: undefined },
+    machines: () => [{ name: cordon.machine, remoteId: undefined, isCordoned: cordon.isCordoned }],
     routes: () => ownRoutes(own),
     readiness: new Readiness({ isServing: () => host?.isConnected !== false, leave: () => host?.leave() }),
     measure: (metrics) => measureOwn(metrics, own),
@@ -120,6 +124,14 @@ async function hqRole(parts: RoleParts, own: OwnServer | undefined): Promise<Rol
   return {
     ...{ backend: fleet, cordon: own?.cordon, machineToken: undefined, records, admitTunnel },
     remotes: () => registry.remotes.map(({ name }) => name),
+    machines: () => [
+      ...(own === undefined ? [] : [{ name: LOCAL, remoteId: LOCAL, isCordoned: own.cordon.isCordoned }]),
+      ...registry.remotes.map(({ name, id, cordoned }) => ({
+        name,
+        remoteId: id,
+        isCordoned: cordoned === true,
+      })),
+    ],
     readiness: new Readiness({ leave: () => own?.host?.leave() }),
     // Without its own sessions it has no repositories for users.
     routes: (tokens) => ({ ...routes(tokens), ...(own && ownRoutes(own)) }),

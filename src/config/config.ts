@@ -47,6 +47,8 @@ export type Config = HostConfig & {
   readonly proxyServe: ProxyServe | undefined;
   /** Proxies in front whose X-Forwarded headers count. */
   readonly trustedProxies: readonly { readonly address: string; readonly prefix: number }[];
+  /** Whether a session on each machine is checked from end to end. */
+  readonly canary: boolean;
   readonly metricsListen: { readonly host: string; readonly port: number } | undefined;
   /** Absolute; `undefined`: in the control directory. */
   readonly auditLog: string | undefined;
@@ -112,6 +114,7 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
     ...{ listen, auth, role, tls, proxyServe, serverUser: input.user },
     trustedProxies: reader.list(OPTIONS.trustedProxy),
     metricsListen: reader.value(OPTIONS.metricsListen),
+    canary: reader.isOn(OPTIONS.canary),
     auditLog: reader.value(OPTIONS.auditLog),
     auditShipping: readAuditShipping(reader),
     trustedCa: reader.file(OPTIONS.hqCa),

@@ -131,7 +131,8 @@ export class LocalSessions implements SessionBackend {
         if (!isOfAnotherHost(host))
           void endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS }).catch(failed);
       }
-      if (!isRecorded) this.#keep(this.#writeEnd(session));
+      if (stored.transient === true) this.#keep(this.#discard(session));
+      else if (!isRecorded) this.#keep(this.#writeEnd(session));
     }
     folders?.on((event) => this.#events.emit(event));
     for (const session of this.#sessions.values()) this.#enterFolder(session);
@@ -160,7 +161,7 @@ export class LocalSessions implements SessionBackend {
 
   async create(request: CreateSession): Promise<SessionRecord> {
     if (this.#isClosed) throw shuttingDown();
-    const id = request.id ?? randomUUID();
+    const { id = randomUUID(), owner, transient } = request;
     if (this.#sessions.has(id) || this.#starting.has(id)) {
       throw new ServiceError("session_exists", `there is a session ${id} already`);
     }
@@ -169,7 +170,7 @@ export class LocalSessions implements SessionBackend {
       const { account, env, cgroups } = this.#options;
       const plan = await planLaunch(request, { id, account, env, cgroups });
       const runsAs = request.account === account.user ? undefined : request.account;
-      const whose = { id, key: this.#newKey(), owner: request.owner, account: runsAs };
+      const whose = { id, key: this.#newKey(), owner, account: runsAs, transient };
       const { session, record } = await this.#launch(newStoredSession(plan, whose), plan);
       await this.#disk.writeFirstRecord(session, record);
       this.#keep(this.#disk.syncFirstRecord(session, record));
@@ -321,7 +322,7 @@ export class LocalSessions implements SessionBackend {
   async #finish(session: Session, exit: PtyExit): Promise<void> {
     this.meter.ended += 1;
     await session.finish(exit);
-    await this.#writeEnd(session);
+    await (session.stored.transient === true ? this.#discard(session) : this.#writeEnd(session));
   }
 
   readonly #changed = (session: Session, change: SessionChange): void => {

@@ -67,6 +67,10 @@ export const OPTIONS = {
   metricsListen: optional("metrics-listen <address:port>", socketAddress, {
     prose: "Serve /metrics, /livez, /readyz and /api/ready on this address too, without encryption or login.",
   }),
+  canary: toggle("canary", {
+    prose:
+      "Keep a small session named canary on each machine (of an HQ on its remotes), and check as a viewer that no byte of its output is lost: ttyhq_bytes_lost_total at /metrics.",
+  }),
   ...AUDIT_OPTIONS,
   maxRecordingSize: value("max-recording-size <size>", byteCount, {
     fallback: DEFAULT_MAX_RECORDING_BYTES,

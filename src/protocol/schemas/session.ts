@@ -72,6 +72,10 @@ export const CreateSession = z.object({
     .max(256)
     .optional()
     .describe("the account of the program, from a server to its session host"),
+  transient: z
+    .boolean()
+    .optional()
+    .describe("remove the session with its recording as soon as its program has ended"),
 });
 export type CreateSession = z.infer<typeof CreateSession>;
 

@@ -28,6 +28,8 @@ export const StoredSession = z.object({
   startTicks: z.number().optional(),
   /** Absent in sessions of older versions. */
   host: HostMark.optional(),
+  /** It is removed when its program has ended. */
+  transient: z.boolean().optional(),
   cols: z.int(),
   rows: z.int(),
   /** Absent in sessions of older versions. */
@@ -52,7 +54,7 @@ export type StoredSession = z.infer<typeof StoredSession>;
 /** The record of a session that is about to start. */
 export function newStoredSession(
   { name, command, cwd, size, env, isCwdFallback }: LaunchPlan,
-  whose: Pick<StoredSession, "id" | "key" | "owner" | "account">,
+  whose: Pick<StoredSession, "id" | "key" | "owner" | "account" | "transient">,
 ): StoredSession {
   return {
     ...{ ...whose, name, command: [...command], cwd, pid: 0, shell: env.SHELL ?? "/bin/sh" },

@@ -40,6 +40,7 @@ const COMPONENTS = [
   "operator-monitoring",
   "on-delete",
   "autoscale",
+  "canary",
 ];
 /** For versions, nodes or clusters that not everybody has. */
 const SPECIAL = ["user-namespaces", "app-armor", "pre-stop-sleep"];
@@ -220,6 +221,11 @@ test("autoscalers leave remotes alone, and a remote that is not ready keeps no n
   expect(text).toContain('"cluster-autoscaler.kubernetes.io/safe-to-evict":"false"');
   expect(text).toContain('"karpenter.sh/do-not-disrupt":"true"');
   expect(text).toContain('"unhealthyPodEvictionPolicy":"AlwaysAllow"');
+});
+
+test("the overlay canary turns the canary of the HQ on, and of no remote", async () => {
+  const objects = JSON.stringify(await rendered("overlays/canary"));
+  expect(objects.match(/"TTYHQ_CANARY":"true"/g)).toHaveLength(1);
 });
 
 test("the overlay on-delete replaces no remote by itself, and the HQ as ever", async () => {

@@ -248,9 +248,18 @@ describe("a fleet", () => {
   });
 
   test("every figure that any of them has is in the docs, and every one in the docs is there", async () => {
+    await using watched = await TestServer.start({ args: ["--no-auth", "--canary"] });
+    const withCanary = await eventually(async () => {
+      const scrape = await Scrape.of(watched);
+      return scrape.samples.some(({ name }) => name === "ttyhq_canary_round_trip_seconds")
+        ? scrape
+        : undefined;
+    }, "an answer of the canary");
+    expect(withCanary.value("ttyhq_bytes_lost_total")).toBe(0);
     const scrapes = await Promise.all(
       [fleet.hq, fleet.remote("worker-1")].map((server) => Scrape.of(server)),
     );
+    scrapes.push(withCanary);
     const shown = [...new Set(scrapes.flatMap(({ names }) => names))].sort();
     expect(shown).toEqual(await documented());
     for (const { text } of scrapes) expect(await complaints(text)).toBe("");

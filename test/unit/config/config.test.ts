@@ -20,6 +20,7 @@ test("the defaults are those of the specification", () => {
     proxyServe: undefined,
     trustedProxies: [],
     metricsListen: undefined,
+    canary: false,
     auditLog: undefined,
     auditShipping: { to: [], headers: undefined },
     trustedCa: undefined,
