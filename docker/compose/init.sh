@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes what compose.yaml needs and does not find: the image, the password of the HQ, the token
-# with which remotes join it and, for the profile `tls`, a private
-# authority and the certificates of an HQ and its remotes. What is there stays, so it may run before every start.
+# Makes what compose.yaml needs: the image of this checkout, and where they are missing the password of the HQ, the token with
+# which remotes join it and, for the profile `tls`, a private authority and the certificates of an HQ and its remotes. Secrets
+# that are there stay, so it may run before every start; after a pull it builds the new image.
 # Usage: docker/compose/init.sh [PROJECT]; TTYHQ_SECRETS names another folder, TTYHQ_IMAGE another image, as in compose.yaml.
 set -eu
 umask 077
@@ -26,7 +26,8 @@ main() {
   else
     echo "no openssl: made no certificates for the profile tls" >&2
   fi
-  docker image inspect "$image" >/dev/null 2>&1 || IMAGE=$image "$here/../build.sh"
+  # An image of another name may be somebody else's. Where nothing has changed since the last build this takes seconds.
+  [ -n "${TTYHQ_IMAGE:-}" ] && docker image inspect "$image" >/dev/null 2>&1 || IMAGE=$image "$here/../build.sh"
 }
 
 make_authority() {

@@ -12,6 +12,7 @@ import {
   upAll,
   upMany,
 } from "docker-compose";
+import { z } from "zod";
 import type { Access } from "../../../packages/testing/src/access.ts";
 import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
@@ -22,6 +23,19 @@ import { IMAGE, ROOT } from "./built-image.ts";
 import { output } from "./docker.ts";
 
 const PORT = "4020";
+
+const ComposeFile = z.object({
+  services: z.record(
+    z.string(),
+    z.object({
+      pids_limit: z.int(),
+      mem_limit: z.string(),
+      secrets: z.array(z.object({ source: z.string() })).default([]),
+      volumes: z.array(z.object({ source: z.string(), target: z.string() })),
+    }),
+  ),
+});
+export type Services = z.infer<typeof ComposeFile>["services"];
 
 /** Which of the two clusters in the file. */
 export type Flavour = "plain" | "tls";
@@ -108,6 +122,21 @@ export class ComposeProject implements AsyncDisposable {
   async sh(service: string, script: string): Promise<string> {
     const { out } = await succeeded(exec(service, ["sh", "-c", script], this.#compose()));
     return out.trim();
+  }
+
+  /** What compose.yaml is to Compose, with all profiles. */
+  static async services(): Promise<Services> {
+    const args = [
+      "compose",
+      "--file",
+      join(ROOT, "compose.yaml"),
+      "--profile",
+      "tls",
+      "config",
+      "--format",
+      "json",
+    ];
+    return ComposeFile.parse(JSON.parse(await output("docker", args))).services;
   }
 
   /** The remotes by name, once there are so many. */

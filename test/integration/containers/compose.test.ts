@@ -1,10 +1,13 @@
+import { copyFile, mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { collectBytes } from "../../../src/lib/data/collect.ts";
 import type { Client } from "../../../src/protocol/client/client.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
-import { builtImage } from "./built-image.ts";
+import { builtImage, IMAGE, ROOT } from "./built-image.ts";
 import { ComposeProject, type Flavour } from "./compose-project.ts";
-import { BUILD_TIMEOUT_MS } from "./docker.ts";
+import { BUILD_TIMEOUT_MS, output } from "./docker.ts";
 
 const FLAVOURS: readonly Flavour[] = ["plain", "tls"];
 const MAX_RECORDING_BYTES = 1_000_000;
@@ -27,6 +30,42 @@ test.concurrent.each(FLAVOURS)(
     }
   },
 );
+
+test.concurrent("every container has limits, session hosts have no secret, and remotes share nothing", async () => {
+  const services = Object.entries(await ComposeProject.services());
+  expect(services).toHaveLength(10);
+  const places = new Map<string, string[]>();
+  for (const [name, { pids_limit: pids, mem_limit: memory, secrets, volumes }] of services) {
+    expect([pids, Number(memory)]).toEqual([4096, (name.endsWith("-host") ? 4 : 1) * 2 ** 30]);
+    if (name.endsWith("-host")) expect(secrets).toEqual([]);
+    for (const { source } of volumes) places.set(source, [...(places.get(source) ?? []), name]);
+  }
+  // The folder of the socket, by a remote's two containers.
+  const common = [...places].filter(([, names]) => names.length > 1);
+  expect(common.map(([volume, names]) => [volume, names.toSorted()])).toEqual(
+    common.map(([volume]) => [volume, [volume.replace("-socket", ""), volume.replace("-socket", "-host")]]),
+  );
+  expect(common).toHaveLength(4);
+});
+
+test.concurrent("init.sh builds the image again unless another one is named that is there", async () => {
+  await using checkout = await mkdtempDisposable(join(tmpdir(), "ttyhq-checkout-"));
+  const folder = join(checkout.path, "docker/compose");
+  await mkdir(folder, { recursive: true });
+  await copyFile(join(ROOT, "docker/compose/init.sh"), join(folder, "init.sh"));
+  const builds = join(checkout.path, "builds");
+  await writeFile(join(checkout.path, "docker/build.sh"), `#!/bin/sh\necho "$IMAGE" >>'${builds}'\n`, {
+    mode: 0o755,
+  });
+  for (const image of ["", "", IMAGE, "ttyhq:nowhere"]) {
+    await output("sh", [join(folder, "init.sh")], { env: { TTYHQ_IMAGE: image } });
+  }
+  expect((await readFile(builds, "utf8")).trim().split("\n")).toEqual([
+    "ttyhq:dev",
+    "ttyhq:dev",
+    "ttyhq:nowhere",
+  ]);
+});
 
 test.concurrent("remotes come and go, and come back as who they were", async () => {
   await using project = await ComposeProject.start("plain");
