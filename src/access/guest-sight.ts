@@ -33,7 +33,9 @@ const Shown = SessionRecord.pick({
 });
 
 /** These contain repository data or command lines. */
-const NOT_FOR_GUESTS: ReadonlySet<ServerEvent["type"]> = new Set(["git-notification", "command-finished"]);
+const NOT_FOR_GUESTS: ReadonlySet<ServerEvent["type"]> = new Set([
+  ...["git-notification", "command-finished", "program-notification", "waiting-for-input"],
+] as const);
 
 /** Required members that guests may not see are empty. `access`: the link's mode. */
 export function guestRecord(record: SessionRecord, access: ShareMode): SessionRecord {

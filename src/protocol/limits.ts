@@ -331,3 +331,10 @@ export const MAX_PENDING_CHANGES = 10_000;
 
 /** Clients are notified of foreground commands that ran at least this long. */
 export const COMMAND_FINISHED_MIN_MS = 3_000;
+
+/** A program waits for input when it has been quiet this long, after output that came so long after the last input. */
+export const INPUT_WAIT_QUIET_MS = 5_000;
+export const INPUT_WAIT_MIN_WORK_MS = 3_000;
+
+/** Notifications of a session's program that come sooner than this after the one before are dropped. */
+export const PROGRAM_NOTIFICATION_INTERVAL_MS = 1_000;

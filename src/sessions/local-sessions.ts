@@ -22,8 +22,9 @@ import { type Pty, type PtyExit, spawnPty } from "./pty/pty.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
 import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
-import { type FolderPresence, Session, type SessionChange } from "./session.ts";
+import { type FolderPresence, Session } from "./session.ts";
 import { SessionMeter } from "./session-meter.ts";
+import { newsEvent, type SessionChange } from "./session-news.ts";
 import type { ControlDir } from "./storage/control-dir.ts";
 import { recoverSessions } from "./storage/recovery.ts";
 import { type Ended, type Keep, Retention } from "./storage/retention.ts";
@@ -326,11 +327,8 @@ export class LocalSessions implements SessionBackend {
   }
 
   readonly #changed = (session: Session, change: SessionChange): void => {
-    if (typeof change === "object") {
-      const { command, duration, exitCode } = change;
-      const event = sessionEvent("command-finished", session.record);
-      this.#events.emit({ ...event, command, duration, exitCode });
-    } else if (change === "exited") this.#emit("session-exit", session);
+    if (typeof change === "object") this.#events.emit(newsEvent(session.record, change));
+    else if (change === "exited") this.#emit("session-exit", session);
     else this.#emit(change === "bell" ? "bell" : "session-changed", session);
   };
 

@@ -16,11 +16,12 @@ import {
 import type { Delivery, Sink } from "./backend.ts";
 import { exitData, type Gap, lostBefore } from "./journal/event.ts";
 import type { Journal } from "./journal/journal.ts";
-import { type FinishedCommand, Foreground } from "./pty/foreground.ts";
+import { Foreground } from "./pty/foreground.ts";
 import { OutputBatch, type OutputPiece } from "./pty/output-batch.ts";
 import { endProcesses, readStat, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
 import type { Pty } from "./pty/pty.ts";
 import { TitleScan } from "./pty/title-scan.ts";
+import type { SessionChange } from "./session-news.ts";
 import type { SessionFiles } from "./storage/control-dir.ts";
 import { type StoredSession, sessionRecord } from "./storage/stored-session.ts";
 
@@ -33,8 +34,6 @@ const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
 /** A size in force from an offset on. */
 export type SizeChange = TerminalSize & { readonly offset: number };
-
-export type SessionChange = "changed" | "exited" | "bell" | FinishedCommand;
 
 type Live = {
   readonly pty: Pty;
@@ -86,6 +85,8 @@ export class Session {
   #journal: Journal | undefined;
   readonly #gaps: readonly Gap[];
   #lastModified: string;
+  /** Time of the last input, at first of the start. */
+  #typedMs: number;
   readonly #ending = singleFlight(() => this.#end());
   #isEndRequested = false;
   #folder: FolderPresence | undefined;
@@ -101,6 +102,7 @@ export class Session {
     this.#now = options.now;
     this.#meter = options.meter ?? { outputBytes: 0 };
     this.#started = options.now();
+    this.#typedMs = this.#started;
     this.#typed = options.recordInput ? new TextDecoder("utf-8", { ignoreBOM: true }) : undefined;
     this.#lastModified = options.stored.exit?.at ?? options.stored.created;
   }
@@ -113,8 +115,8 @@ export class Session {
     });
     const pty = spawn();
     const foreground = new Foreground({
-      ...{ pid: pty.pid, now: this.#now },
-      onFinished: (finished) => this.#onChange(this, finished),
+      ...{ pid: pty.pid, now: this.#now, typedMs: () => this.#typedMs },
+      onNews: (news) => this.#onChange(this, news),
     });
     this.#live = { pty, journal, batch, foreground };
     this.#journal = journal;
@@ -241,6 +243,7 @@ export class Session {
       );
     }
     pty.write(input);
+    this.#typedMs = this.#now();
     const typed = this.#typed?.decode(input, { stream: true }) ?? "";
     if (typed !== "") this.#note(journal, "i", typed);
   }
@@ -343,8 +346,8 @@ export class Session {
     const wasStopped = live.journal.isStopped;
     live.journal.append(piece.bytes, time);
     if (live.journal.isStopped !== wasStopped) this.#onChange(this, "changed");
-    const { title, hasBell, marks } = this.#titles.scan(piece.bytes);
-    live.foreground.output(marks);
+    const { title, hasBell, marks, notification } = this.#titles.scan(piece.bytes);
+    live.foreground.output(marks, notification);
     if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
     if (hasBell) this.#onChange(this, "bell");
   }

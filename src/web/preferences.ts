@@ -24,6 +24,10 @@ export const Bell = z.enum(["off", "flash", "sound"]);
 export const ClipboardPolicy = z.enum(["ask", "allow", "deny"]);
 const ClipboardAnswer = z.object({ id: SessionId, isAllowed: z.boolean() });
 
+/** What the browser notifies of, in sessions that are not in view. */
+export const NotificationKind = z.enum(["exit", "input", "bell", "git"]);
+export type NotificationKind = z.infer<typeof NotificationKind>;
+
 const Stored = z.object({
   fontSizePx: z.int().min(MIN_FONT_SIZE_PX).max(MAX_FONT_SIZE_PX).catch(DEFAULT_FONT_SIZE_PX),
   font: FontName.catch(""),
@@ -31,6 +35,7 @@ const Stored = z.object({
   hasIconFont: z.boolean().catch(false),
   theme: ThemeChoice.catch("system"),
   bell: Bell.catch("flash"),
+  notifications: z.array(NotificationKind).max(NotificationKind.options.length).catch([]),
   copyOnSelect: z.boolean().catch(false),
   clipboard: ClipboardPolicy.catch("ask"),
   clipboardAnswers: z.array(ClipboardAnswer).max(MAX_CLIPBOARD_ANSWERS).catch([]),

@@ -51,6 +51,8 @@ const OfServer = z.object({
     "git-notification",
     "test-notification",
     "command-finished",
+    "program-notification",
+    "waiting-for-input",
   ]),
   timestamp: z.string(),
   /** The position of the source after this change, and the revision that was sent before it. */

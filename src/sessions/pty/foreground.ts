@@ -1,6 +1,7 @@
-import { COMMAND_FINISHED_MIN_MS } from "../../protocol/limits.ts";
+import { COMMAND_FINISHED_MIN_MS, PROGRAM_NOTIFICATION_INTERVAL_MS } from "../../protocol/limits.ts";
+import { InputWait, isReadingTerminal } from "./input-wait.ts";
 import { commandLine, foregroundGroup } from "./process-tree.ts";
-import type { CommandMark } from "./title-scan.ts";
+import type { CommandMark, ProgramNotification } from "./title-scan.ts";
 
 /** A command that ran in a session's foreground and has ended. */
 export type FinishedCommand = {
@@ -13,6 +14,12 @@ export type FinishedCommand = {
   readonly exitCode: number;
 };
 
+/** Also: the program waits for input, or says something itself. */
+export type ForegroundNews =
+  | FinishedCommand
+  | { readonly kind: "waiting" }
+  | ({ readonly kind: "notification" } & ProgramNotification);
+
 /** Checks after output: the second one for busy machines, which start programs late. */
 const CHECK_AFTER_MS = 100;
 const LATE_CHECK_AFTER_MS = 1_000;
@@ -23,6 +30,7 @@ type Started = { readonly atMs: number; command: string };
 export type ForegroundProcesses = {
   readonly group: (pid: number) => number | undefined;
   readonly command: (pid: number) => string;
+  readonly isReadingTerminal: (pid: number) => boolean;
 };
 
 /**
@@ -34,7 +42,9 @@ export class Foreground implements Disposable {
   readonly #pid: number;
   readonly #now: () => number;
   readonly #processes: ForegroundProcesses;
-  readonly #onFinished: (finished: FinishedCommand) => void;
+  readonly #onNews: (news: ForegroundNews) => void;
+  readonly #wait: InputWait;
+  #notifiedMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #isLate = false;
   /** Time of the output that caused the next check. */
@@ -46,18 +56,30 @@ export class Foreground implements Disposable {
   constructor(options: {
     readonly pid: number;
     readonly now: () => number;
+    /** Time of the last input, or of the start. */
+    readonly typedMs: () => number;
     readonly processes?: ForegroundProcesses;
-    readonly onFinished: (finished: FinishedCommand) => void;
+    readonly onNews: (news: ForegroundNews) => void;
   }) {
     this.#pid = options.pid;
     this.#now = options.now;
-    this.#processes = options.processes ?? { group: foregroundGroup, command: commandLine };
-    this.#onFinished = options.onFinished;
+    this.#processes = options.processes ?? {
+      ...{ group: foregroundGroup, command: commandLine, isReadingTerminal },
+    };
+    this.#onNews = options.onNews;
+    this.#wait = new InputWait({
+      now: options.now,
+      typedMs: options.typedMs,
+      isReading: () => this.#processes.isReadingTerminal(this.#processes.group(this.#pid) ?? this.#pid),
+      onWaiting: () => this.#onNews({ kind: "waiting" }),
+    });
   }
 
-  /** `marks`: in this output. */
-  output(marks: readonly CommandMark[]): void {
+  /** `marks` and `notification`: in this output. */
+  output(marks: readonly CommandMark[], notification?: ProgramNotification): void {
+    this.#wait.output();
     for (const mark of marks) this.#marked(mark);
+    if (notification !== undefined) this.#notify(notification);
     if (this.#timer !== undefined && !this.#isLate) return;
     this.#stirredMs = this.#now();
     this.#checkLater(CHECK_AFTER_MS, false);
@@ -65,6 +87,15 @@ export class Foreground implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
+    this.#wait[Symbol.dispose]();
+  }
+
+  #notify(notification: ProgramNotification): void {
+    const nowMs = this.#now();
+    if (nowMs - this.#notifiedMs < PROGRAM_NOTIFICATION_INTERVAL_MS) return;
+    this.#notifiedMs = nowMs;
+    this.#wait.told();
+    this.#onNews({ kind: "notification", ...notification });
   }
 
   #checkLater(afterMs: number, isLate: boolean): void {
@@ -102,6 +133,7 @@ export class Foreground implements Disposable {
     if (started === undefined) return;
     const duration = Math.round(atMs - started.atMs);
     if (duration < COMMAND_FINISHED_MIN_MS) return;
-    this.#onFinished({ kind: "command", command: started.command, duration, exitCode });
+    this.#wait.told();
+    this.#onNews({ kind: "command", command: started.command, duration, exitCode });
   }
 }

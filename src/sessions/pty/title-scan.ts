@@ -18,11 +18,15 @@ export type CommandMark =
   | { readonly kind: "started" }
   | { readonly kind: "finished"; readonly exitCode?: number };
 
-/** The last title, marks of commands, and whether a BEL rang that ended no sequence. */
+/** A message of a program to the person (OSC 9, OSC 777): plain text of at most 512 bytes; the title may be empty. */
+export type ProgramNotification = { readonly title: string; readonly body: string };
+
+/** The last title, marks of commands, whether a BEL rang that ended no sequence, and the last notification. */
 export type ScanResult = {
   readonly title: string | undefined;
   readonly marks: readonly CommandMark[];
   readonly hasBell: boolean;
+  readonly notification: ProgramNotification | undefined;
 };
 
 /**
@@ -36,7 +40,7 @@ export class TitleScan {
   scan(bytes: Uint8Array): ScanResult {
     const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const seam = Buffer.concat([this.#tail, piece.subarray(0, MAX_BYTES)]);
-    const result = { title: undefined, marks: [], hasBell: false };
+    const result = { title: undefined, marks: [], hasBell: false, notification: undefined };
     scanFrom(seam, this.#tail.length, result);
     scanFrom(piece, MAX_BYTES, result);
     this.#tail = Buffer.from((piece.length >= MAX_BYTES ? piece : seam).subarray(-MAX_BYTES));
@@ -44,7 +48,12 @@ export class TitleScan {
   }
 }
 
-type Found = { title: string | undefined; marks: CommandMark[]; hasBell: boolean };
+type Found = {
+  title: string | undefined;
+  marks: CommandMark[];
+  hasBell: boolean;
+  notification: ProgramNotification | undefined;
+};
 
 /** Adds the sequences that end at `start` or later. */
 function scanFrom(bytes: Buffer, start: number, found: Found): void {
@@ -60,9 +69,21 @@ function scanFrom(bytes: Buffer, start: number, found: Found): void {
       found.marks.push(
         /^\d{1,3}$/.test(code) ? { kind: "finished", exitCode: Number(code) } : { kind: "finished" },
       );
-    else if ((kind === "0" || kind === "2") && mark !== undefined)
-      found.title = Buffer.from(body.slice(2), "latin1").toString().replace(CONTROLS, "");
+    else if ((kind === "0" || kind === "2") && mark !== undefined) found.title = plainText(body.slice(2));
+    else if (kind === "9" || kind === "777") found.notification = notificationOf(body) ?? found.notification;
   }
+}
+
+/** `9;BODY` or `777;notify;TITLE;BODY`. ConEmu has other uses of OSC 9, such as progress: `9;4;1;50`. */
+function notificationOf(body: string): ProgramNotification | undefined {
+  if (/^9;(?!\d+(?:;|$))./.test(body)) return { title: "", body: plainText(body.slice(2)) };
+  const [, title, text] = /^777;notify;([^;]*);?(.*)$/.exec(body) ?? [];
+  if (title === undefined || text === undefined) return undefined;
+  return { title: plainText(title), body: plainText(text) };
+}
+
+function plainText(bytes: string): string {
+  return Buffer.from(bytes, "latin1").toString().replace(CONTROLS, "");
 }
 
 /** Buffer's search is memchr. */

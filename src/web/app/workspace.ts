@@ -21,6 +21,8 @@ import { Panes } from "../layout/panes.ts";
 import type { Login } from "../login/login.ts";
 import { Permissions } from "../login/permissions.ts";
 import { MachineList } from "../machines/machine-list.ts";
+import { showAlert } from "../notifications/browser-notifications.ts";
+import { SessionNotifier } from "../notifications/session-notifier.ts";
 import type { Preferences } from "../preferences.ts";
 import { saveFile } from "../save-file.ts";
 import { nameWords } from "../session/words.ts";
@@ -94,6 +96,7 @@ export class Workspace implements Disposable {
       }),
     );
     this.panes = this.#scope.use(this.#newPanes());
+    this.#scope.use(this.#newNotifier());
     this.#scope.use(
       subscribe(({ type }) => {
         if (type === "remote-joined") for (const open of this.panes.open.peek().values()) open.retry();
@@ -195,6 +198,17 @@ export class Workspace implements Disposable {
       isNarrow,
       open: (id) => this.#openSession(id),
       listed: () => (this.filter.shown.peek() ?? []).map(({ id }) => id),
+    });
+  }
+
+  #newNotifier(): SessionNotifier {
+    const { window, preferences } = this.#options;
+    return new SessionNotifier({
+      subscribe: (listener) => this.subscribe(listener),
+      record: (id) => this.sessions.record(id),
+      isInView: (id) => window.document.visibilityState === "visible" && this.panes.open.peek().has(id),
+      kinds: () => preferences.current.peek().notifications,
+      show: (alert) => showAlert(alert, (id) => this.panes.show(id)),
     });
   }
 

@@ -1,7 +1,9 @@
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import type { Page } from "../app/page.ts";
 import { Choice } from "../components/choice.tsx";
 import { Dialog } from "../components/dialog.tsx";
+import { allowNotifications, NO_NOTIFICATIONS } from "../notifications/browser-notifications.ts";
 import {
   type Bell,
   type Choices,
@@ -9,6 +11,7 @@ import {
   FontName,
   MAX_FONT_SIZE_PX,
   MIN_FONT_SIZE_PX,
+  type NotificationKind,
   ThemeChoice,
 } from "../preferences.ts";
 import { fontFamily } from "../terminal/emulator/fonts.ts";
@@ -30,6 +33,7 @@ export function SettingsDialog({ page, onClose }: PageProps & { readonly onClose
         <Preview page={page} />
         <h3>Behaviour</h3>
         <BellChoice page={page} />
+        <Notifications page={page} />
         <Switch page={page} name="copyOnSelect">
           Copy selected text
         </Switch>
@@ -170,6 +174,48 @@ function BellChoice({ page }: PageProps): VNode {
         onChoose={(bell) => page.preferences.change({ bell })}
       />
     </div>
+  );
+}
+
+const NOTIFICATIONS = [
+  { kind: "exit", words: "Its program ended" },
+  { kind: "input", words: "It waits for input, or its program says something" },
+  { kind: "bell", words: "The bell rang" },
+  { kind: "git", words: "Follow mode switched a branch, or failed" },
+] as const satisfies readonly { readonly kind: NotificationKind; readonly words: string }[];
+
+/** The browser is asked when the first one is switched on. */
+function Notifications({ page }: PageProps): VNode {
+  const problem = useSignal<string | undefined>(undefined);
+  const { notifications } = page.preferences.current.value;
+  const change = async (kind: NotificationKind, box: HTMLInputElement): Promise<void> => {
+    const others = page.preferences.current.peek().notifications.filter((one) => one !== kind);
+    const answer = box.checked ? await allowNotifications() : "granted";
+    problem.value = answer === "granted" ? undefined : NO_NOTIFICATIONS[answer];
+    const isOn = box.checked && answer === "granted";
+    page.preferences.change({ notifications: isOn ? [...others, kind] : others });
+    box.checked = isOn;
+  };
+  return (
+    <fieldset class="notification-kinds">
+      <legend>
+        Notify me of a session that is not in view
+        <small class="muted">By the browser, while this page is open in a tab or as an app</small>
+      </legend>
+      {NOTIFICATIONS.map(({ kind, words }) => (
+        <label key={kind} class="menu-line">
+          <span>{words}</span>
+          <input
+            type="checkbox"
+            checked={notifications.includes(kind)}
+            onChange={({ currentTarget }) => void change(kind, currentTarget)}
+          />
+        </label>
+      ))}
+      <p class="failure" role="alert">
+        {problem}
+      </p>
+    </fieldset>
   );
 }
 

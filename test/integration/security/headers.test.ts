@@ -94,6 +94,7 @@ test("the page runs its own files alone, in no frame, and nothing that is text b
     "style-src": "style-src 'self' 'unsafe-inline'",
     "img-src": "img-src 'self' data:",
     "connect-src": `connect-src 'self' ws://${host} wss://${host}`,
+    "manifest-src": "manifest-src 'self'",
     "object-src": "object-src 'none'",
     "base-uri": "base-uri 'none'",
     "form-action": "form-action 'self'",

@@ -90,3 +90,25 @@ describe.each(["local", "worker-1"])("of a session of %s", (place) => {
     expect(Number(finished()[0]?.duration)).toBeGreaterThanOrEqual(3_000);
   });
 });
+
+test("waiting-for-input tells of a program that was quiet after its work and reads the terminal, and program-notification what one says", async () => {
+  await using client = await VibeTunnelClient.open(fleet.hq.url);
+  client.subscribe("", GLOBAL);
+  await client.until(() => client.events("").length > 0);
+  const notify = "printf '\\033]777;notify;make;done\\007'; read answer";
+  const [speaking, local, remote] = await Promise.all([
+    start("local", ["sh", "-c", notify]),
+    start("local", ["sh", "-c", "sleep 3.2; echo 'Go on?'; read answer"]),
+    // It waits for events, of which one is input.
+    start("worker-1", [
+      process.execPath,
+      "-e",
+      "setTimeout(() => { console.log('Go on?'); process.stdin.resume(); }, 3_200)",
+    ]),
+  ]);
+  const isWaiting = (id: string) => client.events(id).some(({ type }) => type === "waiting-for-input");
+  await client.until(() => isWaiting(local) && isWaiting(remote));
+  expect(client.events(speaking).filter(({ type }) => type === "program-notification")).toEqual([
+    expect.objectContaining({ sessionId: speaking, title: "make", body: "done" }),
+  ]);
+});

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type FinishedCommand, Foreground } from "../../../../src/sessions/pty/foreground.ts";
+import { Foreground, type ForegroundNews } from "../../../../src/sessions/pty/foreground.ts";
 import type { CommandMark } from "../../../../src/sessions/pty/title-scan.ts";
 
 const SHELL = 10;
@@ -10,16 +10,18 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function setUp() {
-  const finished: FinishedCommand[] = [];
-  const terminal = { group: SHELL as number | undefined, checks: 0 };
+  const finished: ForegroundNews[] = [];
+  const terminal = { group: SHELL as number | undefined, checks: 0, reader: 0, typedMs: Date.now() };
   const foreground = new Foreground({
-    ...{ pid: SHELL, now: () => Date.now(), onFinished: (one) => void finished.push(one) },
+    ...{ pid: SHELL, now: () => Date.now(), typedMs: () => terminal.typedMs },
+    onNews: (one) => void finished.push(one),
     processes: {
       group: () => {
         terminal.checks += 1;
         return terminal.group;
       },
       command: (pid) => `command ${pid}`,
+      isReadingTerminal: (pid) => pid === terminal.reader,
     },
   });
   const prints = (...marks: readonly CommandMark[]): void => foreground.output(marks);
@@ -100,4 +102,41 @@ test("the marks of a shell's integration come before the process groups, and tel
     { kind: "command", command: "command 20", duration: 3_500, exitCode: 7 },
     { kind: "command", command: "", duration: 3_000, exitCode: 0 },
   ]);
+});
+
+test("a program that is quiet for 5 s after work and reads the terminal waits for input, which is told once", async () => {
+  const { finished, terminal, prints, passes } = setUp();
+  terminal.group = JOB;
+  terminal.reader = JOB;
+  prints();
+  await passes(4_000);
+  prints();
+  await passes(4_900);
+  expect(finished).toEqual([]);
+  await passes(60_000);
+  expect(finished).toEqual([{ kind: "waiting" }]);
+  prints();
+  terminal.typedMs = Date.now();
+  prints();
+  await passes(60_000);
+  expect(finished).toHaveLength(1);
+});
+
+test("neither a program that reads no terminal waits, nor one whose notification or end was just told", async () => {
+  const { finished, terminal, prints, passes, foreground } = setUp();
+  terminal.group = JOB;
+  await passes(4_000);
+  prints();
+  await passes(60_000);
+  expect(finished).toEqual([]);
+  terminal.reader = JOB;
+  foreground.output([], { title: "", body: "ready" });
+  foreground.output([], { title: "", body: "too soon after that" });
+  await passes(60_000);
+  expect(finished).toEqual([{ kind: "notification", title: "", body: "ready" }]);
+  terminal.group = SHELL;
+  terminal.reader = SHELL;
+  prints();
+  await passes(60_000);
+  expect(finished.map(({ kind }) => kind)).toEqual(["notification", "command"]);
 });

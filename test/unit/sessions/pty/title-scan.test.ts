@@ -122,3 +122,17 @@ describe("marks of a shell's integration", () => {
     }
   });
 });
+
+describe("a notification", () => {
+  test.each<[string, string, { title: string; body: string } | undefined]>([
+    ["OSC 9", `${ESC}]9;built\x07`, { title: "", body: "built" }],
+    ["OSC 777", `${ESC}]777;notify;make;all is; built${ESC}\\`, { title: "make", body: "all is; built" }],
+    ["without controls", `${ESC}]9;a\nb\u009bc\x07`, { title: "", body: "abc" }],
+    ["the last of several", `${ESC}]9;one\x07${ESC}]9;two\x07`, { title: "", body: "two" }],
+    ["progress is none", `${ESC}]9;4;1;50\x07`, undefined],
+    ["another OSC 777 is none", `${ESC}]777;preexec\x07`, undefined],
+    ["an empty one is none", `${ESC}]9;\x07`, undefined],
+  ])("%s", (_, output, notification) => {
+    expect(new TitleScan().scan(encode(output)).notification).toEqual(notification);
+  });
+});

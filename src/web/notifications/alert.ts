@@ -1,0 +1,65 @@
+// What a notification says. Names, titles and messages may be a program's: they become short plain text. Pure.
+import type { ServerEvent } from "../../protocol/frame/event.ts";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { NotificationKind } from "../preferences.ts";
+import { endingWords, nameWords } from "../session/words.ts";
+
+export type Alert = {
+  /** Undefined: of no session. */
+  readonly sessionId?: string;
+  readonly title: string;
+  readonly body: string;
+};
+
+const MAX_TITLE = 80;
+const MAX_BODY = 200;
+/** Controls, marks that change the direction of text, and what is not drawn. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]+/gu;
+
+/** One line without controls, of at most that many characters. */
+export function plainText(text: string, max: number): string {
+  const characters = [...text.replace(UNSEEN, " ").replace(/\s+/g, " ").trim()];
+  return characters.length <= max ? characters.join("") : `${characters.slice(0, max - 1).join("")}…`;
+}
+
+/** The kind that has to be switched on; "any": one of them. Undefined: no notification. */
+export function kindOf({ type }: ServerEvent): NotificationKind | "any" | undefined {
+  return KINDS[type];
+}
+
+/** `record`: of the session that the event is about; undefined where it is about none. */
+export function alertOf(event: ServerEvent, record: SessionRecord | undefined): Alert {
+  if (record === undefined) return plain(event.title ?? "ttyhq", event.body ?? "");
+  const { source } = record;
+  const name = plainText(nameWords(record), MAX_TITLE / 2);
+  return {
+    sessionId: record.id,
+    ...plain(source === undefined ? name : `${name} on ${source}`, bodyOf(event, record)),
+  };
+}
+
+const KINDS: Partial<Record<ServerEvent["type"], NotificationKind | "any">> = {
+  "test-notification": "any",
+  bell: "bell",
+  "session-exit": "exit",
+  "command-finished": "input",
+  "waiting-for-input": "input",
+  "program-notification": "input",
+  "git-notification": "git",
+};
+
+function bodyOf(event: ServerEvent, record: SessionRecord): string {
+  const { type, title = "", body = "", command = "", duration = 0, exitCode = 0, notification } = event;
+  if (type === "bell") return "The bell rang.";
+  if (type === "session-exit") return `${endingWords(event.record ?? record).what}.`;
+  if (type === "git-notification") return `${notification?.title ?? "git"}: ${notification?.message ?? ""}`;
+  if (type === "program-notification") return title === "" ? body : `${title}: ${body}`;
+  if (type === "waiting-for-input") return "It waits for input.";
+  const what = command === "" ? "The command" : plainText(command, MAX_BODY / 2);
+  const how = exitCode === 0 ? "has finished" : `ended with code ${exitCode}`;
+  return `${what} ${how} after ${Math.round(duration / 1000)} s.`;
+}
+
+function plain(title: string, body: string): Pick<Alert, "title" | "body"> {
+  return { title: plainText(title, MAX_TITLE), body: plainText(body, MAX_BODY) };
+}

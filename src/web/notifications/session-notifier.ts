@@ -1,0 +1,84 @@
+// Tells of sessions that nobody looks at. Of each session the last alert counts: it is shown once no other window of this
+// browser has said that it shows the session, and then none for a while.
+import type { ServerEvent } from "../../protocol/frame/event.ts";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { NotificationKind } from "../preferences.ts";
+import { type Alert, alertOf, kindOf } from "./alert.ts";
+
+/** Another window answers sooner. */
+const ANSWER_MS = 500;
+/** Between two notifications of a session. */
+const PAUSE_MS = 10_000;
+const CHANNEL = "ttyhq.in-view";
+
+export type SessionNotifierOptions = {
+  readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
+  readonly record: (id: string) => SessionRecord | undefined;
+  /** Whether a person sees the session in this window. */
+  readonly isInView: (id: string) => boolean;
+  readonly kinds: () => readonly NotificationKind[];
+  readonly show: (alert: Alert) => void;
+  readonly pauseMs?: number;
+};
+
+/** `event`: the last one that was not shown. */
+type Waiting = { timer: ReturnType<typeof setTimeout>; event: ServerEvent | undefined };
+
+export class SessionNotifier implements Disposable {
+  readonly #options: SessionNotifierOptions;
+  readonly #scope = new DisposableStack();
+  readonly #channel = new BroadcastChannel(CHANNEL);
+  /** By session; gone after a pause without alerts. */
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(options: SessionNotifierOptions) {
+    this.#options = options;
+    this.#scope.defer(() => this.#channel.close());
+    this.#channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (Array.isArray(data)) for (const id of data) this.#forget(id);
+    };
+    this.#scope.use(options.subscribe((event) => this.#heard(event)));
+    this.#scope.defer(() => {
+      for (const { timer } of this.#waiting.values()) clearTimeout(timer);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose();
+  }
+
+  #heard(event: ServerEvent): void {
+    const { isInView, kinds } = this.#options;
+    const kind = kindOf(event);
+    if (kind === undefined || !(kind === "any" ? kinds().length > 0 : kinds().includes(kind))) return;
+    // Of a repository with several sessions one is enough.
+    const ids = event.sessionIds ?? [event.sessionId ?? ""];
+    const seen = ids.find(isInView);
+    if (seen !== undefined) this.#channel.postMessage(ids);
+    else if (ids[0] !== undefined) this.#wait(ids[0], event);
+  }
+
+  #wait(id: string, event: ServerEvent): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting !== undefined) waiting.event = event;
+    else this.#waiting.set(id, { event, timer: setTimeout(() => this.#tell(id), ANSWER_MS) });
+  }
+
+  #tell(id: string): void {
+    const { record, isInView, show, pauseMs = PAUSE_MS } = this.#options;
+    const event = isInView(id) ? undefined : this.#waiting.get(id)?.event;
+    if (event === undefined) {
+      this.#waiting.delete(id);
+      return;
+    }
+    const known = event.record ?? record(id);
+    if (known !== undefined || kindOf(event) === "any") show(alertOf(event, known));
+    this.#waiting.set(id, { event: undefined, timer: setTimeout(() => this.#tell(id), pauseMs) });
+  }
+
+  /** Somebody looks at the session in another window. */
+  #forget(id: string): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting !== undefined) waiting.event = undefined;
+  }
+}
