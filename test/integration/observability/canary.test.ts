@@ -11,6 +11,8 @@ import { TestFleet } from "../harness/test-fleet.ts";
 import type { TestServer } from "../harness/test-server.ts";
 import { clientOf } from "../harness/up-command.ts";
 
+const DAMAGE_TIMEOUT_MS = 240_000;
+
 class WatchedFleet implements AsyncDisposable {
   readonly fleet: TestFleet;
   readonly network: CutProxy;
@@ -60,7 +62,16 @@ class WatchedFleet implements AsyncDisposable {
   }
 }
 
-test("no byte is lost over a cut, kill -9 of the remote's server and of its session host, and nothing stays", async () => {
+/** Waits until a line has been recorded, and writes over it. */
+async function damageNextLine(path: string): Promise<void> {
+  const { size } = await stat(path);
+  const isLonger = async () => (await stat(path)).size >= size + LINE_BYTES || undefined;
+  await eventually(isLonger, "a line that nobody reads");
+  await using file = await open(path, "r+");
+  await file.write("#".repeat(LINE_BYTES), size);
+}
+
+test.concurrent("no byte is lost over a cut, kill -9 of the remote's server and of its session host, and nothing stays", async () => {
   await using it = await WatchedFleet.start();
   const { fleet, network, remote } = it;
   await it.answers();
@@ -83,7 +94,7 @@ test("no byte is lost over a cut, kill -9 of the remote's server and of its sess
   await eventually(async () => (await it.sessions()).length === 0 || undefined, "the end of the canary");
 });
 
-test("a cordoned remote has no canary", async () => {
+test.concurrent("a cordoned remote has no canary", async () => {
   await using it = await WatchedFleet.start();
   await it.answers();
   const answer = await it.fleet.ask("/api/remotes/worker/cordon", { body: { cordoned: true } });
@@ -91,30 +102,24 @@ test("a cordoned remote has no canary", async () => {
   await eventually(async () => (await it.sessions()).length === 0 || undefined, "the end of the canary");
 });
 
-test("a damaged recording on the way is counted and logged, and another canary begins", async () => {
+test.concurrent("a damaged recording on the way is counted and logged, and another canary begins", async () => {
   await using it = await WatchedFleet.start();
   const { network, remote } = it;
-  // Where the HQ has the remote removed meanwhile, its viewers may be served from memory: then once more.
-  await eventually(async () => {
+  // Output that is still in memory hides the damage: then once more.
+  const damage = async (): Promise<true | undefined> => {
     await it.answers();
-    const [{ id } = { id: "" }] = await it.sessions();
+    const [session] = await it.sessions();
+    const path = join(remote.controlDir, "sessions", session?.id ?? "", "output");
     network.cut();
-    const path = join(remote.controlDir, "sessions", id, "output");
-    const { size } = await stat(path);
-    await eventually(
-      async () => (await stat(path)).size >= size + LINE_BYTES || undefined,
-      "a line that nobody reads",
-    );
-    const file = await open(path, "r+");
     try {
-      await file.write("#".repeat(LINE_BYTES), size);
+      await damageNextLine(path);
     } finally {
-      await file.close();
+      network.mend();
     }
-    network.mend();
     await it.answers();
     return (await it.lost()) > 0 || undefined;
-  }, "a count of lost bytes");
+  };
+  await eventually(damage, "a count of lost bytes", { timeoutMs: DAMAGE_TIMEOUT_MS });
   await it.fleet.hq.logged("canary lost bytes");
   await it.answers();
 });
