@@ -1,14 +1,14 @@
-import type { Rights } from "../auth/roles.ts";
+import type { InvitedRights } from "../auth/roles.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { guestRecord, guestView } from "./guest-sight.ts";
 
-/** The owner's name, or a guest's share link. */
+/** The owner's name, or a guest's share link. `now`: the link as it is now. */
 export type Holder =
   | { readonly kind: "owner"; readonly owner: string | undefined }
-  | Extract<Rights, { kind: "invited" }>;
+  | (InvitedRights & { readonly now: () => InvitedRights });
 
 /**
  * Only the sessions of a holder. All others answer `session_not_found`, whether or not they exist. Endpoints and frames
@@ -16,7 +16,7 @@ export type Holder =
  */
 export function guardedSessions(backend: SessionBackend, holder: Holder): SessionBackend {
   const shown = (record: SessionRecord): SessionRecord =>
-    holder.kind === "owner" ? record : guestRecord(record, holder.mode);
+    holder.kind === "owner" ? record : guestRecord(record, holder.now());
   const ofHolder = (records: readonly SessionRecord[]) =>
     records.filter((record) => isOf(holder, record)).map(shown);
   const checked = (id: string, record: SessionRecord): SessionRecord => {

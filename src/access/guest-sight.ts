@@ -1,12 +1,11 @@
 // The view of a session for guests of a share link: screen and output, but no folder, command or repository.
 import { basename } from "node:path";
-import type { Rights } from "../auth/roles.ts";
+import type { InvitedRights } from "../auth/roles.ts";
 import { collectBytes } from "../lib/data/collect.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import { decodeJson, encodeJson } from "../protocol/frame/payload.ts";
 import { SessionRecord } from "../protocol/schemas/session.ts";
-import type { ShareMode } from "../protocol/schemas/share.ts";
 import type { Content, View } from "../sessions/backend.ts";
 
 const MAX_EVENTS_BYTES = 16 * 1024 * 1024;
@@ -37,9 +36,16 @@ const NOT_FOR_GUESTS: ReadonlySet<ServerEvent["type"]> = new Set([
   ...["git-notification", "command-finished", "program-notification", "waiting-for-input"],
 ] as const);
 
-/** Required members that guests may not see are empty. `access`: the link's mode. */
-export function guestRecord(record: SessionRecord, access: ShareMode): SessionRecord {
-  return { ...Shown.parse(record), name: guestName(record), command: [], cwd: "", workingDir: "", access };
+/** What a link allows now. */
+type Allowance = Pick<InvitedRights, "mode" | "resize">;
+
+/** Required members that guests may not see are empty. */
+export function guestRecord(record: SessionRecord, { mode, resize }: Allowance): SessionRecord {
+  return {
+    ...{ ...Shown.parse(record), name: guestName(record), command: [], cwd: "", workingDir: "" },
+    access: mode,
+    ...(mode === "type" && resize === true && { mayResize: true }),
+  };
 }
 
 /** A name that a user chose, or the default name without arguments and folder. */
@@ -53,10 +59,7 @@ function guestName({ name, command: [program = "", ...args], cwd }: SessionRecor
 /** Only events of the session itself; `undefined`: hidden. */
 export function guestEvent(
   event: ServerEvent,
-  {
-    session: { id: sessionId, key: sharedKey },
-    mode,
-  }: Pick<Extract<Rights, { kind: "invited" }>, "session" | "mode">,
+  { session: { id: sessionId, key: sharedKey }, ...allowance }: Allowance & Pick<InvitedRights, "session">,
 ): ServerEvent | undefined {
   const { type, timestamp, exitCode, epoch, revision, key, record } = event;
   if (type === "connected") return { type, timestamp };
@@ -67,7 +70,7 @@ export function guestEvent(
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(epoch === undefined || revision === undefined ? {} : { epoch, revision }),
     ...(key === undefined ? {} : { key }),
-    ...(record && { record: guestRecord(record, mode) }),
+    ...(record && { record: guestRecord(record, allowance) }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Access control for sessions (contract 5.7): one backend, as each caller may use it.
 import type { Principal } from "../auth/principal.ts";
+import type { InvitedRights, Rights } from "../auth/roles.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import { type CreateSession, RandomUuid } from "../protocol/schemas/session.ts";
@@ -16,6 +17,9 @@ export type SessionView = {
   readonly isRepositoryHidden?: boolean;
 };
 
+/** The rights now: those of a guest may have changed since the login. */
+export type RightsNow = (principal: Pick<Principal, "rights" | "tokenId">) => Rights;
+
 /** The system user that runs a user's programs. */
 type AccountOf = (user: string) => string | undefined;
 
@@ -24,11 +28,17 @@ const everything = (event: ServerEvent): ServerEvent => event;
 export class SessionAccess {
   readonly #backend: SessionBackend;
   readonly #accountOf: AccountOf;
+  readonly #rightsNow: RightsNow;
 
   /** Callers with access to all sessions use `backend` itself. */
-  constructor({ backend, accountOf }: { readonly backend: SessionBackend; readonly accountOf: AccountOf }) {
-    this.#backend = backend;
-    this.#accountOf = accountOf;
+  constructor(options: {
+    readonly backend: SessionBackend;
+    readonly accountOf: AccountOf;
+    readonly rightsNow: RightsNow;
+  }) {
+    this.#backend = options.backend;
+    this.#accountOf = options.accountOf;
+    this.#rightsNow = options.rightsNow;
   }
 
   readonly sessionsOf = (principal: Principal): SessionBackend => this.of(principal).sessions;
@@ -39,21 +49,25 @@ export class SessionAccess {
     return ownedRequest(request, principal, this.#accountOf);
   };
 
-  of({ rights, owner }: Pick<Principal, "rights" | "owner">): SessionView {
+  of(principal: Pick<Principal, "rights" | "owner" | "tokenId">): SessionView {
+    const { rights, owner } = principal;
     if (rights.kind === "remote") {
       throw new ServiceError("forbidden", "a remote has no business with sessions");
     }
     if (rights.kind === "all") return { sessions: this.#backend, shown: everything };
-    const holder = rights.kind === "own" ? ({ kind: "owner", owner } as const) : rights;
-    const sessions = guardedSessions(this.#backend, holder);
-    if (rights.kind === "own")
+    if (rights.kind === "own") {
+      const sessions = guardedSessions(this.#backend, { kind: "owner", owner });
       return { sessions, shown: (event) => (isOf(event, owner) ? event : undefined) };
-    const { from: historyFrom } = rights;
+    }
+    const now = (): InvitedRights => {
+      const current = this.#rightsNow(principal);
+      return current.kind === "invited" ? current : rights;
+    };
     return {
-      sessions,
-      historyFrom,
+      sessions: guardedSessions(this.#backend, { ...rights, now }),
+      historyFrom: rights.from,
       isRepositoryHidden: true,
-      shown: (event) => guestEvent(event, rights),
+      shown: (event) => guestEvent(event, now()),
     };
   }
 }

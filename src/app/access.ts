@@ -1,7 +1,7 @@
 // The sessions that each caller may see and use, over REST and /ws.
-import { SessionAccess } from "../access/session-access.ts";
+import { type RightsNow, SessionAccess } from "../access/session-access.ts";
 import type { Gate } from "../auth/gate.ts";
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, watcherOf } from "../auth/principal.ts";
 import { frameRefusals } from "../auth/roles.ts";
 import type { Routes } from "../http/route.ts";
 import { type CordonState, sessionRoutes } from "../http/routes/session-routes.ts";
@@ -9,7 +9,7 @@ import { type OwnAddress, shareRoutes } from "../http/routes/share-routes.ts";
 import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
 import { refuseTooMany } from "../http/upgrade.ts";
 import type { Hub } from "../hub/hub.ts";
-import type { HubView } from "../hub/viewer/viewer.ts";
+import type { HubView } from "../hub/viewer/hub-view.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 export type Access = Disposable & {
@@ -20,7 +20,7 @@ export type Access = Disposable & {
 export function openAccess(parts: {
   readonly backend: SessionBackend;
   readonly hub: Hub;
-  readonly gate: Pick<Gate, "shares" | "users">;
+  readonly gate: Pick<Gate, "shares" | "users" | "tokens">;
   /** Names of an HQ's remotes. */
   readonly remotes: (() => readonly string[]) | undefined;
   readonly cordon: CordonState | undefined;
@@ -29,12 +29,16 @@ export function openAccess(parts: {
   const { backend, hub, gate } = parts;
   const { shares, users } = gate;
   const stack = new DisposableStack();
-  const access = new SessionAccess({ backend, accountOf: users.accountOf });
+  const rightsNow: RightsNow = (principal) => gate.tokens.rightsNow(principal);
+  const access = new SessionAccess({ backend, accountOf: users.accountOf, rightsNow });
   const { sessionsOf, ownRequest } = access;
   if (shares !== undefined) stack.use(forgetRemoved(backend, (key) => shares.forget(key)));
   const viewOf = (principal: Principal): HubView => ({
     ...access.of(principal),
-    refusals: frameRefusals(principal.rights),
+    refusals:
+      principal.rights.kind === "invited"
+        ? { get: (type) => frameRefusals(rightsNow(principal)).get(type) }
+        : frameRefusals(principal.rights),
   });
   return {
     viewOf,
@@ -44,7 +48,7 @@ export function openAccess(parts: {
         ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
         connector: ({ address, principal }) => {
           refuseTooMany(hub.clients, principal);
-          return (peer) => hub.connect(peer, { user: principal.user, address }, viewOf(principal));
+          return (peer) => hub.connect(peer, { ...watcherOf(principal), address }, viewOf(principal));
         },
       }),
       ...sessionRoutes({
@@ -55,7 +59,10 @@ export function openAccess(parts: {
         remotes: parts.remotes,
         cordon: parts.cordon,
       }),
-      ...shareRoutes({ sessionsOf, shares, address }),
+      ...shareRoutes({
+        ...{ sessionsOf, shares, address },
+        viewersOf: (id, principal) => hub.presenceOf(id, { ...watcherOf(principal), id: undefined }),
+      }),
     }),
     [Symbol.dispose]: () => stack.dispose(),
   };

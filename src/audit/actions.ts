@@ -81,8 +81,10 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
   sessionOutput: ({ params }) => viewed(params.id, "output"),
   sessionEvents: ({ params }) => viewed(params.id, "events"),
 
-  createShare: ({ params, body: { mode, expiresIn } }, answer) =>
-    didTo(params.id, "share.create", { share: answer?.id, mode, expiresIn }),
+  createShare: ({ params, body: { mode, resize, expiresIn } }, answer) =>
+    didTo(params.id, "share.create", { share: answer?.id, mode, resize, expiresIn }),
+  updateShare: ({ params, body: { mode } }) =>
+    didTo(params.id, "share.update", { share: params.shareId, mode }),
   revokeShare: ({ params }) => didTo(params.id, "share.revoke", { share: params.shareId }),
 
   createWorktree: ({ body: { branch, baseBranch, ...paths } }, answer) => {

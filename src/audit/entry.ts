@@ -10,7 +10,7 @@ export type AuditActionName =
   | `passkey.${"create" | "remove"}`
   | `server.${"start" | "stop" | "cordon" | "uncordon"}`
   | `session.${"create" | "end" | "remove" | "rename" | "kill" | "input" | "mark" | "view"}`
-  | `share.${"create" | "revoke" | "use"}`
+  | `share.${"create" | "update" | "revoke" | "use"}`
   | `worktree.${"create" | "remove" | "prune" | "switch" | "follow"}`
   | `join-token.${"create" | "revoke"}`
   | `remote.${"join" | "revoke-key" | "register" | "refresh" | "remove" | "expire" | "request"}`

@@ -1,5 +1,6 @@
 import type { Profile } from "../lib/profile.ts";
 import type { Permission } from "../protocol/schemas/permission.ts";
+import type { ViewerKind } from "../protocol/schemas/viewer.ts";
 import type { Rights } from "./roles.ts";
 
 /** The owner of the server's own sessions where a name is required; no user has this name. */
@@ -37,6 +38,16 @@ export type Principal = {
   /** When that token expires, in milliseconds since 1970. */
   readonly expiresAtMs?: number;
 };
+
+/** What a caller's connection is to others who watch the same session, and a guest's share link. */
+export function watcherOf({ user, method, rights, tokenId }: Principal): Watcher {
+  if (rights.kind === "invited") return { user, kind: "guest", shareId: tokenId };
+  if (method === "hq") return { user, kind: "hq" };
+  const isScoped = "scope" in rights && rights.scope !== undefined;
+  return { user, kind: isScoped ? "api" : "login" };
+}
+
+type Watcher = { readonly user: string; readonly kind: ViewerKind; readonly shareId?: string | undefined };
 
 /** A proof, before the user's rights are known. */
 export type Proof = Omit<Principal, "rights"> &

@@ -31,8 +31,8 @@ export const GUESTS = {
 /** Of a remote's credential. */
 export const REMOTE: readonly Permission[] = ["remotes:register"];
 
-/** "open": no login. "login": any login or share link. */
-export type Need = Permission | "open" | "login";
+/** "open": no login. "login": any login or share link. "sessions:resize": guests only have it by a link that says so. */
+export type Need = Permission | "sessions:resize" | "open" | "login";
 
 export const ENDPOINT_NEEDS = {
   listSessions: "sessions:view",
@@ -44,7 +44,7 @@ export const ENDPOINT_NEEDS = {
   cleanupSession: "sessions:manage",
   cleanupExited: "sessions:manage",
   inputSession: "sessions:control",
-  resizeSession: "sessions:control",
+  resizeSession: "sessions:resize",
   killSession: "sessions:manage",
   markSession: "sessions:control",
   sessionText: "sessions:view",
@@ -57,12 +57,14 @@ export const ENDPOINT_NEEDS = {
   listActivity: "sessions:view",
   sessionActivity: "sessions:view",
   sessionGitStatus: "sessions:view",
-  resetSessionSize: "sessions:control",
+  resetSessionSize: "sessions:resize",
   serverStatus: "login",
   serverEvents: "sessions:view",
   createShare: "sessions:manage",
   listAllShares: "sessions:manage",
   listShares: "sessions:manage",
+  listViewers: "sessions:view",
+  updateShare: "sessions:manage",
   revokeShare: "sessions:manage",
   listClients: "clients:view",
   testNotification: "account:use",
@@ -139,9 +141,9 @@ export const FRAME_NEEDS: ReadonlyMap<number, Need> = new Map<FrameType, Need>([
   [FrameType.UNSUBSCRIBE, "sessions:view"],
   [FrameType.INPUT_TEXT, "sessions:control"],
   [FrameType.INPUT_KEY, "sessions:control"],
-  [FrameType.RESIZE, "sessions:control"],
+  [FrameType.RESIZE, "sessions:resize"],
   [FrameType.KILL, "sessions:manage"],
-  [FrameType.RESET_SIZE, "sessions:control"],
+  [FrameType.RESET_SIZE, "sessions:resize"],
 ]);
 
 type OfRole = {
@@ -156,14 +158,18 @@ export type Rights =
   | ({ readonly kind: "own" } & OfRole)
   /** A remote's credential: registers, refreshes and unregisters that remote. */
   | { readonly kind: "remote"; readonly id: string; readonly name: string }
-  /** One session, by a share link. `key` distinguishes it from a later session with the same id. */
-  | {
-      readonly kind: "invited";
-      readonly session: { readonly id: string; readonly key: string };
-      readonly mode: ShareMode;
-      /** Output before this offset is hidden; `undefined`: none. */
-      readonly from?: number | undefined;
-    };
+  | InvitedRights;
+
+/** One session, by a share link. `key` distinguishes it from a later session with the same id. */
+export type InvitedRights = {
+  readonly kind: "invited";
+  readonly session: { readonly id: string; readonly key: string };
+  readonly mode: ShareMode;
+  /** Whether guests who may type may resize as well. */
+  readonly resize?: boolean | undefined;
+  /** Output before this offset is hidden; `undefined`: none. */
+  readonly from?: number | undefined;
+};
 
 export function rightsOf(role: Role): Rights {
   return { kind: ROLES[role].sessions, role };
@@ -175,6 +181,9 @@ export const OWN: Rights = rightsOf("user");
 export function permits(rights: Rights, need: Need): boolean {
   if (need === "open") return true;
   if (need === "login") return rights.kind !== "remote";
+  if (need === "sessions:resize") {
+    return permits(rights, "sessions:control") && (rights.kind !== "invited" || rights.resize === true);
+  }
   return permissionsOf(rights).includes(need);
 }
 
@@ -198,6 +207,7 @@ export function frameRefusals(rights: Rights): ReadonlyMap<number, string> {
 }
 
 export function refusalOf(rights: Rights, need: Need): string {
+  if (need === "sessions:resize") return refusalOf(rights, "sessions:control");
   if (rights.kind === "invited") return "a share link opens one session, and allows no more than it says";
   if (rights.kind === "remote") return "this credential registers one remote and does nothing else";
   if (rights.scope !== undefined && permits(rightsOf(rights.role), need)) {

@@ -4,12 +4,13 @@ import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { LoginWatch, RequestClaims } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, watcherOf } from "../auth/principal.ts";
 import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
-import type { Hub, HubClient } from "../hub/hub.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { HubClient } from "../hub/hub-client.ts";
 import { SOCKET_DIALECTS, type SocketDialect } from "../hub/legacy/socket-dialect.ts";
 import type { Peer } from "../hub/outbox.ts";
-import type { HubView } from "../hub/viewer/viewer.ts";
+import type { HubView } from "../hub/viewer/hub-view.ts";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { refuseAmbiguous } from "../lib/net/request-head.ts";
 import { currentTrace, inThisTrace } from "../lib/trace.ts";
@@ -196,7 +197,7 @@ function connect(
   options: UpgradeOptions,
 ): HubClient {
   const { address } = options.clientOf(request);
-  const who = { user: principal.user, address };
+  const who = { ...watcherOf(principal), address };
   const client = options.hub.connect(peerOf(webSocket, dialect), who, options.viewOf?.(principal, address));
   const { viewer, id } = client;
   options.log.debug({ client: id, user: principal.user, address }, "client connected");

@@ -9,12 +9,16 @@ import type { GoAway } from "../protocol/frame/payload.ts";
 import { PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
+import type { SessionViewer } from "../protocol/schemas/viewer.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { drain } from "./drain.ts";
 import { Feed } from "./feed.ts";
+import type { HubClient } from "./hub-client.ts";
 import type { Peer } from "./outbox.ts";
+import { Presence, type PresenceReader } from "./presence.ts";
 import { Traffic } from "./traffic.ts";
-import { type HubView, Viewer, type ViewerHub } from "./viewer/viewer.ts";
+import type { HubView } from "./viewer/hub-view.ts";
+import { Viewer, type ViewerHub } from "./viewer/viewer.ts";
 
 /** A feed and the number of its subscriptions; at most one for each watched session. */
 type SharedFeed = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
@@ -27,15 +31,6 @@ export type HubOptions = {
   readonly onFailure?: (error: unknown) => void;
   /** Interval of the pings of a client (contract 1.9). */
   readonly pingIntervalMs?: number;
-};
-
-/** A connected client, as in GET /api/clients. */
-export type HubClient = {
-  readonly id: number;
-  readonly user: string;
-  readonly address: string | undefined;
-  readonly connectedAt: string;
-  readonly viewer: Viewer;
 };
 
 /** From no lag to the largest possible one, see MAX_BEHIND_BYTES. */
@@ -53,6 +48,7 @@ export class Hub implements ViewerHub, Disposable {
   readonly #backend: SessionBackend;
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
+  readonly #presence: Presence;
   readonly #feeds = new Map<string, SharedFeed>();
   readonly #clients = new Set<Connected>();
   readonly #watching: Disposable;
@@ -69,6 +65,7 @@ export class Hub implements ViewerHub, Disposable {
     this.#backend = backend;
     this.now = now;
     this.onFailure = onFailure;
+    this.#presence = new Presence({ clients: () => this.clients, now });
     this.#watching = backend.watch((event) => this.#happened(event));
     this.#keepAlive = setInterval(() => {
       for (const { viewer } of this.clients) {
@@ -114,13 +111,23 @@ export class Hub implements ViewerHub, Disposable {
     return this.#feeds.get(sessionId)?.users ?? 0;
   }
 
+  /** Who watches a session, as the reader may know it. */
+  presenceOf(sessionId: string, reader: PresenceReader): SessionViewer[] {
+    return this.#presence.of(sessionId, reader);
+  }
+
+  tellViewers(viewer: Viewer, sessionId: string): void {
+    const client = this.clients.find((each) => each.viewer === viewer);
+    if (client !== undefined) this.#presence.tell(client, sessionId);
+  }
+
   /**
    * Adds a client. The caller passes its messages to the viewer, and disposes of the client when it has gone. Without a
    * `view` the client may see and do everything.
    */
   connect(
     peer: Peer,
-    who: { readonly user: string; readonly address: string | undefined },
+    who: Pick<HubClient, "user" | "address" | "kind" | "shareId">,
     view: HubView = { sessions: this.#backend, shown: (event) => event },
   ): HubClient & Disposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
@@ -180,6 +187,7 @@ export class Hub implements ViewerHub, Disposable {
     this.#isClosed = true;
     clearInterval(this.#keepAlive);
     this.#watching[Symbol.dispose]();
+    this.#presence[Symbol.dispose]();
     for (const { viewer } of this.clients) viewer[Symbol.dispose]();
     this.#clients.clear();
   }

@@ -2,11 +2,11 @@
 import { ServiceError } from "../protocol/errors.ts";
 import { type Frame, FrameType } from "../protocol/frame/frame.ts";
 import {
+  type ClientHello,
   decodeHello,
   decodeSize,
   decodeSubscribe,
   decodeText,
-  type Hello,
   type Subscribe,
 } from "../protocol/frame/payload.ts";
 import { keyBytes } from "../protocol/keys.ts";
@@ -17,7 +17,7 @@ import type { Peer } from "./outbox.ts";
 
 /** The request of a client's frame. Bytes are copies, because a request may outlive its message. */
 export type Request =
-  | { readonly kind: "hello"; readonly hello: Hello }
+  | { readonly kind: "hello"; readonly hello: ClientHello }
   | { readonly kind: "ping"; readonly payload: Uint8Array }
   | { readonly kind: "subscribe"; readonly subscribe: Subscribe }
   | { readonly kind: "unsubscribe" }

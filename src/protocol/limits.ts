@@ -113,6 +113,11 @@ export const MAX_TOKEN_LENGTH = 4_096;
 export const MIN_SHARE_LIFETIME_S = 60;
 export const DEFAULT_SHARE_LIFETIME_S = 86_400;
 export const MAX_SHARE_LIFETIME_S = 30 * 86_400;
+/** Clients that ask who watches a session are told of changes at most this often. */
+export const VIEWERS_INTERVAL_MS = 1_000;
+/** A viewer types for this time after its last key. */
+export const TYPING_SHOWN_MS = 3_000;
+
 /** Valid share links of a server, and of each user; further ones are refused. */
 export const MAX_SHARES = 1_000;
 export const MAX_SHARES_OF_USER = 200;

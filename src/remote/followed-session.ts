@@ -1,6 +1,7 @@
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
+import type { AttachmentHandlers } from "../protocol/client/attachment.ts";
 import { disconnected, isFinal } from "../protocol/client/link.ts";
-import type { AttachmentHandlers, SessionSocket } from "../protocol/client/session-socket.ts";
+import type { SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { resizeEvent } from "../protocol/frame/event.ts";
 import { type Subscribed, SubscribeFlag } from "../protocol/frame/payload.ts";

@@ -7,6 +7,7 @@ import "./styles/popups.css";
 import "./styles/banner.css";
 import "./styles/login.css";
 import "./styles/share.css";
+import "./styles/presence.css";
 import "./styles/workspace.css";
 import "./styles/layout.css";
 import "./styles/session.css";

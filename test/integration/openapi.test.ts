@@ -124,7 +124,13 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   serverEvents: async () => ({ isHeadEnough: true }),
   createShare: async () => ({ id: await running(), body: { mode: "type", expiresIn: 60 } }),
   listAllShares: async () => ({}),
+  listViewers: async () => ({ id: await running() }),
   listShares: async () => ({ id: await running() }),
+  updateShare: async () => {
+    const id = await running();
+    const { json } = await asUser({ method: "POST", path: `/api/sessions/${id}/share`, body: {} });
+    return { id, shareId: Object(json).id, body: { mode: "type" } };
+  },
   revokeShare: async () => {
     const id = await running();
     const { json } = await asUser({ method: "POST", path: `/api/sessions/${id}/share`, body: {} });

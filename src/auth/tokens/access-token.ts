@@ -21,6 +21,7 @@ import {
 } from "../../protocol/limits.ts";
 import { ShareMode } from "../../protocol/schemas/share.ts";
 import type { Principal, Proof } from "../principal.ts";
+import type { Rights } from "../roles.ts";
 import type { KeptToken, LoginRecords, LoginSource, NewToken } from "./login-records.ts";
 
 /** The answer to a login (specification 2.4); `expiresIn` in seconds. */
@@ -44,6 +45,7 @@ export const SharedSession = z.object({
   sessionId: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
   sessionKey: z.string().min(1).max(MAX_SESSION_KEY_LENGTH),
   mode: ShareMode,
+  resize: z.boolean().default(false),
   /** Of a link without history: the output's end at its creation. */
   from: z.int().nonnegative().optional(),
 });
@@ -144,10 +146,21 @@ export class AccessTokens {
     if (record === undefined || opened === undefined || this.#now() >= record.expiresAtS * 1000) {
       throw refused("share link has ended");
     }
+    const { mode, resize, from } = opened;
     const session = { id: opened.sessionId, key: opened.sessionKey };
-    const rights = { kind: "invited", session, mode: opened.mode, from: opened.from } as const;
+    const rights = { kind: "invited", session, mode, resize, from } as const;
     const known = { user: `guest-${id}`, tokenId: id, expiresAtMs: record.expiresAtS * 1000 };
     return { ...known, method: "share", rights };
+  }
+
+  /**
+   * The rights now: those of a guest change with the share link, also while a socket is open and for a ticket of before.
+   * Without its record a guest may only watch.
+   */
+  rightsNow({ rights, tokenId = "" }: Pick<Principal, "rights" | "tokenId">): Rights {
+    if (rights.kind !== "invited") return rights;
+    const opened = SharedSession.safeParse(this.#options.records.get(tokenId)?.value).data;
+    return { ...rights, mode: opened?.mode ?? "view", resize: opened?.resize ?? false };
   }
 
   /** The instance limits it to this server or group of HQs, as the audience limits a JWT. */

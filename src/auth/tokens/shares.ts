@@ -20,6 +20,7 @@ type Session = { readonly id: string; readonly key: string };
 /** `from`: output before that offset is hidden. */
 type NewLink = {
   readonly mode: ShareMode;
+  readonly resize: boolean;
   readonly from: number | undefined;
   readonly lifetimeS: number;
   readonly by: Creator;
@@ -39,14 +40,14 @@ export class Shares {
   /** ServiceError `too_many_shares`. */
   async create(
     session: Session,
-    { mode, from, lifetimeS, by }: NewLink,
+    { mode, resize, from, lifetimeS, by }: NewLink,
   ): Promise<Share & { readonly token: string }> {
     const { tokens, records, now } = this.#options;
     this.#requireRoom(by);
     const { id: sessionId, key: sessionKey } = session;
     const { id, token, expiresAtS } = tokens.issueShare(lifetimeS);
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
-    const own = { id, sessionId, mode, history: from === undefined, createdBy: by.user, ...times };
+    const own = { id, sessionId, mode, resize, history: from === undefined, createdBy: by.user, ...times };
     const value: Kept = { ...own, sessionKey, from, createdThrough: by.through };
     await putOrEnd(records, { id, kind: SHARE, expiresAtS, value });
     return { ...own, token };
@@ -66,16 +67,28 @@ export class Shares {
     return kept && { user: kept.createdBy, through: kept.createdThrough };
   }
 
+  /** Takes effect for its guests at once, also on open sockets. ServiceError `share_not_found`. */
+  async update(session: Pick<Session, "key">, id: string, change: Pick<Share, "mode">): Promise<Share> {
+    const { expiresAtS, ...kept } = this.#find(session, id);
+    const value: Kept = { ...kept, ...change };
+    await this.#options.records.put({ id, kind: SHARE, expiresAtS, value });
+    return Share.parse(value);
+  }
+
   /** Disconnects its guests at once. ServiceError `share_not_found`. */
   async revoke(session: Pick<Session, "key">, id: string): Promise<void> {
-    const share = this.#kept().find((kept) => kept.id === id && kept.sessionKey === session.key);
-    if (share === undefined) throw new ServiceError("share_not_found", `no share link ${id} of this session`);
-    await this.#options.records.end([share]);
+    await this.#options.records.end([this.#find(session, id)]);
   }
 
   /** For a removed session. */
   async forget(sessionKey: string): Promise<void> {
     await this.#options.records.end(this.#kept().filter((kept) => kept.sessionKey === sessionKey));
+  }
+
+  #find(session: Pick<Session, "key">, id: string): Kept & Pick<LiveRecord, "expiresAtS"> {
+    const share = this.#kept().find((kept) => kept.id === id && kept.sessionKey === session.key);
+    if (share !== undefined) return share;
+    throw new ServiceError("share_not_found", `no share link ${id} of this session`);
   }
 
   #requireRoom({ user }: Creator): void {

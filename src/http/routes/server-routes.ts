@@ -43,7 +43,7 @@ export function serverRoutes(parts: {
       hub.clients.map(({ id, user, address, connectedAt, viewer }) => ({
         ...{ id, user, connectedAt, subscriptions: viewer.sessionIds },
         ...(address === undefined ? {} : { address }),
-        ...viewer.hello,
+        ...(viewer.hello && { client: viewer.hello.client, version: viewer.hello.version }),
       })),
   };
 }

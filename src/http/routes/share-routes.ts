@@ -1,19 +1,22 @@
 import { creatorOf } from "../../auth/accounts/account-check.ts";
+import type { Principal } from "../../auth/principal.ts";
 import type { Shares } from "../../auth/tokens/shares.ts";
 import { keyOf } from "../../protocol/directory/session-change.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
 import type { Context, Routes } from "../route.ts";
 import type { SessionRouteParts } from "./session-routes.ts";
 
 /** The server's own address. `isPublic`: it is the configured one. */
 export type OwnAddress = () => Promise<{ readonly url: string; readonly isPublic: boolean }>;
 
-/** Share links. Only callers who may see a session may share it. */
+/** Share links, and who watches. Only callers who may see a session may share it. */
 export function shareRoutes(parts: {
   readonly sessionsOf: SessionRouteParts["sessionsOf"];
   /** `undefined` without login. */
   readonly shares: Shares | undefined;
   readonly address: OwnAddress;
+  readonly viewersOf: (sessionId: string, reader: Principal) => SessionViewer[];
 }): Routes {
   const { sessionsOf, address } = parts;
   const sharesOrThrow = (): Shares => {
@@ -25,12 +28,12 @@ export function shareRoutes(parts: {
     return { ...record, key: keyOf(record) };
   };
   return {
-    createShare: async ({ params, body: { mode, history, expiresIn } }, context) => {
+    createShare: async ({ params, body: { mode, resize, history, expiresIn } }, context) => {
       const shares = sharesOrThrow();
       const session = await sessionOf(context, params.id);
       const by = creatorOf(context.principal);
       const from = history ? undefined : session.outputBytes;
-      const share = await shares.create(session, { mode, from, lifetimeS: expiresIn, by });
+      const share = await shares.create(session, { mode, resize, from, lifetimeS: expiresIn, by });
       const path = `/#share=${share.token}`;
       const { url, isPublic } = await address();
       return { ...share, path, url: `${url}${path}`, ...(isPublic && { isPublic }) };
@@ -40,8 +43,16 @@ export function shareRoutes(parts: {
       const records = await sessionsOf(principal).list();
       return [...parts.shares.of(...records.map((record) => ({ key: keyOf(record) })))];
     },
+    listViewers: async ({ params }, { principal }) => {
+      const { id } = await sessionsOf(principal).get(params.id);
+      return parts.viewersOf(id, principal);
+    },
     listShares: async ({ params }, context) => {
       return [...(parts.shares?.of(await sessionOf(context, params.id)) ?? [])];
+    },
+    updateShare: async ({ params, body }, context) => {
+      const session = await sessionOf(context, params.id);
+      return await sharesOrThrow().update(session, params.shareId, body);
     },
     revokeShare: async ({ params }, context) => {
       const session = await sessionOf(context, params.id);

@@ -1,5 +1,5 @@
 import type { Principal } from "../../auth/principal.ts";
-import type { HubClient } from "../../hub/hub.ts";
+import type { HubClient } from "../../hub/hub-client.ts";
 import { eventStream } from "../../hub/legacy/event-stream.ts";
 import type { Peer } from "../../hub/outbox.ts";
 import { refuseResetSize } from "../../hub/requests.ts";

@@ -3,7 +3,7 @@ import { addAbortListener } from "node:events";
 import { PassThrough } from "node:stream";
 import { decodeFrame, encodeFrame, FrameType } from "../../protocol/frame/frame.ts";
 import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
-import type { HubClient } from "../hub.ts";
+import type { HubClient } from "../hub-client.ts";
 import type { Peer } from "../outbox.ts";
 
 const ALL_SESSIONS = encodeFrame(FrameType.SUBSCRIBE, "", encodeSubscribe({ flags: SubscribeFlag.Events }));

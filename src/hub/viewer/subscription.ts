@@ -98,11 +98,15 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
 
   /** Bytes of output that were not queued for the client yet. */
   get lagBytes(): number {
-    return this.#has(SubscribeFlag.Stdout) ? Math.max(0, this.feed.end - this.#position) : 0;
+    return this.has(SubscribeFlag.Stdout) ? Math.max(0, this.feed.end - this.#position) : 0;
+  }
+
+  has(flag: number): boolean {
+    return (this.#flags & flag) !== 0;
   }
 
   get hasEvents(): boolean {
-    return this.#has(SubscribeFlag.Events);
+    return this.has(SubscribeFlag.Events);
   }
 
   /**
@@ -113,8 +117,8 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   apply(request: Subscribe, known: number): Subscribed | undefined {
     const isNew = this.#flags === 0;
     this.#flags = request.flags;
-    const wantsOutput = this.#has(SubscribeFlag.Stdout);
-    const hasOffsets = this.#has(SubscribeFlag.Offsets);
+    const wantsOutput = this.has(SubscribeFlag.Stdout);
+    const hasOffsets = this.has(SubscribeFlag.Offsets);
     const isFirst = this.#taken === undefined;
     this.#seek(this.#beginning(request, known, isNew), hasOffsets);
     this.#isResuming = wantsOutput && (request.from !== undefined || this.#isResuming);
@@ -163,10 +167,6 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     this.#following[Symbol.dispose]();
     this.#snapshots?.[Symbol.dispose]();
     this.#stopCatchUp();
-  }
-
-  #has(flag: number): boolean {
-    return (this.#flags & flag) !== 0;
   }
 
   /** The offset at which the client's output begins or continues. */
@@ -227,7 +227,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
 
   /** The window has moved past the next entry. */
   #missed(): void {
-    if (this.#has(SubscribeFlag.Stdout)) this.#fallBehind("output");
+    if (this.has(SubscribeFlag.Stdout)) this.#fallBehind("output");
     else this.#next = this.feed.first;
   }
 
@@ -291,7 +291,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   }
 
   #emit(entry: FeedEntry): void {
-    const hasOutput = this.#has(SubscribeFlag.Stdout);
+    const hasOutput = this.has(SubscribeFlag.Stdout);
     // The screen that the client has includes this entry.
     if (hasOutput && entry.end < this.#position) return;
     if (entry.kind === "event") this.#emitEvent(entry.event);
@@ -305,7 +305,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     this.#hasEnded ||= event.kind === "exit";
     if (event.kind === "exit") this.#pushOutput(this.#encoder?.rest());
     const isOurs = event.kind === "title" || event.kind === "marker";
-    const isWanted = this.hasEvents && (!isOurs || this.#has(SubscribeFlag.Offsets));
+    const isWanted = this.hasEvents && (!isOurs || this.has(SubscribeFlag.Offsets));
     if (event.kind === "exit" || isWanted) this.#pushEvent(event);
   }
 
@@ -356,7 +356,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   #applySnapshots(request: Subscribe): void {
     this.#snapshots?.[Symbol.dispose]();
     this.#snapshots = undefined;
-    if (!this.#has(SubscribeFlag.Snapshots)) return;
+    if (!this.has(SubscribeFlag.Snapshots)) return;
     this.#snapshots = new Snapshots({
       ...request,
       now: this.#host.now,

@@ -12,19 +12,20 @@ import {
 } from "../../protocol/frame/frame.ts";
 import type { FailedRequest } from "../../protocol/frame/payload.ts";
 import {
+  ClientFlag,
+  type ClientHello,
   encodeJson,
   type GoAway,
-  type Hello,
   type Subscribe,
   SubscribeFlag,
   UPLINK_CLIENT,
 } from "../../protocol/frame/payload.ts";
 import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
+import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 import { Outbox, type Peer } from "../outbox.ts";
 import {
-  type AuditHook,
   ClientRequests,
   checkSessionId,
   type Request,
@@ -32,21 +33,8 @@ import {
   ThrottledAuditHook,
 } from "../requests.ts";
 import type { Traffic } from "../traffic.ts";
+import type { HubView } from "./hub-view.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
-
-/** What a client may see and do. */
-export type HubView = {
-  readonly sessions: SessionBackend;
-  /** An event as the client may see it; `undefined`: not at all. */
-  readonly shown: (event: ServerEvent) => ServerEvent | undefined;
-  /** The client may not see output before this offset; `undefined`: it may see all. */
-  readonly historyFrom?: number | undefined;
-  /** The client may not see anything about a session's repository. */
-  readonly isRepositoryHidden?: boolean | undefined;
-  /** The types of frames that the client may not send, each with the reason. */
-  readonly refusals?: ReadonlyMap<number, string> | undefined;
-  readonly auditHook?: AuditHook;
-};
 
 /** The parts of the hub that its viewers use. */
 export type ViewerHub = {
@@ -60,6 +48,8 @@ export type ViewerHub = {
   /** `sessions`: those that the client may see. `flags`: those of the first subscription. */
   openFeed(sessions: SessionBackend, sessionId: string, flags: number): Promise<Feed>;
   closeFeed(feed: Feed): void;
+  /** The client asks who watches the session. */
+  tellViewers(viewer: Viewer, sessionId: string): void;
 };
 
 export class Viewer implements SubscriptionHost, Disposable {
@@ -72,10 +62,12 @@ export class Viewer implements SubscriptionHost, Disposable {
   readonly #audit: ThrottledAuditHook | undefined;
   readonly #requests: ClientRequests;
   readonly #subscriptions = new Map<string, Subscription>();
+  /** The last input that the client sent to each of its sessions. */
+  readonly #typedAtMs = new Map<string, number>();
   #isClosed = false;
   #isWelcomed = false;
   #isGlobal = false;
-  #hello: Hello | undefined;
+  #hello: ClientHello | undefined;
   /** Pings since the last message of the client: unlike time they do not go by while the server itself stands still. */
   #unanswered = 0;
   #hasMagic = false;
@@ -94,7 +86,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.outbox = new Outbox({ peer, now, traffic, onSent });
   }
 
-  get hello(): Hello | undefined {
+  get hello(): ClientHello | undefined {
     return this.#hello;
   }
 
@@ -116,6 +108,28 @@ export class Viewer implements SubscriptionHost, Disposable {
 
   get sessionIds(): string[] {
     return [...this.#subscriptions.keys()];
+  }
+
+  watches(sessionId: string): boolean {
+    return this.#subscriptions.has(sessionId);
+  }
+
+  /** The sessions about whose viewers the client asks. */
+  get presenceIds(): readonly string[] {
+    return this.sessionIds.filter((id) => this.#subscriptions.get(id)?.has(ClientFlag.Viewers));
+  }
+
+  get mayType(): boolean {
+    return this.#view.refusals?.get(FrameType.INPUT_TEXT) === undefined;
+  }
+
+  typedAtMs(sessionId: string): number {
+    return this.#typedAtMs.get(sessionId) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Tells who watches the session. */
+  tellViewers(sessionId: string, viewers: readonly SessionViewer[]): void {
+    this.#send(FrameType.EVENT, sessionId, encodeJson({ kind: "viewers", viewers }));
   }
 
   /**
@@ -261,7 +275,10 @@ export class Viewer implements SubscriptionHost, Disposable {
       this.#leave(sessionId);
     } else {
       checkSessionId(sessionId);
-      const work = this.#refused(type) ?? request.perform(this.#view.sessions);
+      const refused = this.#refused(type);
+      const isTyping = request.action?.kind === "type" && refused === undefined;
+      if (isTyping && this.#subscriptions.has(sessionId)) this.#typedAtMs.set(sessionId, this.now());
+      const work = refused ?? request.perform(this.#view.sessions);
       if (request.action !== undefined) this.#audit?.report(request.action, work);
       this.#requests.follow(work, (error) => this.#error(sessionId, error, "command"));
     }
@@ -288,6 +305,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     const answer = subscription.apply(request, known);
     if (answer !== undefined) this.#send(FrameType.SUBSCRIBED, sessionId, encodeJson(answer));
     this.outbox.ready(subscription);
+    if (subscription.has(ClientFlag.Viewers)) this.#hub.tellViewers(this, sessionId);
   }
 
   /** The subscription, once its feed delivers what these flags request. A new one is removed if that fails. */
@@ -346,6 +364,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     const subscription = this.#subscriptions.get(sessionId);
     if (subscription === undefined) return;
     this.#subscriptions.delete(sessionId);
+    this.#typedAtMs.delete(sessionId);
     this.outbox.remove(subscription);
     subscription[Symbol.dispose]();
     this.#hub.closeFeed(subscription.feed);

@@ -4,7 +4,7 @@ import { serverEndpoints } from "../endpoints/server.ts";
 import { sessionEndpoints, shareEndpoints } from "../endpoints/session.ts";
 import { decodeResync, type Resync } from "../frame/payload.ts";
 import type { CreateSessionBody, Input, SignalName, TerminalSize } from "../schemas/session.ts";
-import type { CreateShare, Share } from "../schemas/share.ts";
+import type { CreateShare, Share, ShareMode } from "../schemas/share.ts";
 import { type Caller, createCaller } from "./caller.ts";
 import type { Send } from "./send.ts";
 
@@ -60,6 +60,8 @@ function shareCalls({ call }: Caller) {
     share: (id: string, body: z.input<typeof CreateShare>) =>
       call(shareEndpoints.createShare, { params: { id }, body }),
     shares: (id: string) => call(shareEndpoints.listShares, { params: { id } }),
+    updateShare: ({ id, sessionId }: Pick<Share, "id" | "sessionId">, mode: ShareMode) =>
+      call(shareEndpoints.updateShare, { params: { id: sessionId, shareId: id }, body: { mode } }),
     revokeShare: ({ id, sessionId }: Pick<Share, "id" | "sessionId">) =>
       call(shareEndpoints.revokeShare, { params: { id: sessionId, shareId: id } }),
   };

@@ -26,6 +26,8 @@ import {
   SubscribeFlag,
 } from "../frame/payload.ts";
 import { MAX_SUBSCRIPTIONS, RESUBSCRIBE_DELAY_MS } from "../limits.ts";
+import type { SessionViewer } from "../schemas/viewer.ts";
+import type { AttachmentHandlers, AttachmentRequest } from "./attachment.ts";
 import { CommandSender } from "./command-sender.ts";
 import { Connection, type ConnectionOptions, type ConnectionState } from "./connection.ts";
 import { isFinal } from "./link.ts";
@@ -34,6 +36,8 @@ export type SessionSocketOptions = ConnectionOptions & {
   /** The client's name in the server's log: "page", "attach", "uplink". */
   readonly clientName: string;
   readonly version: string;
+  /** The name that a guest gave. */
+  readonly guestName?: () => string | undefined;
   readonly resubscribeMs?: number;
 };
 
@@ -145,9 +149,14 @@ export class SessionSocket implements Disposable {
     this.#connection[Symbol.dispose]();
   }
 
+  /** Tells the server the guest's name, which may have changed. */
+  introduce(): void {
+    const { clientName: client, version, guestName } = this.#options;
+    this.#send(FrameType.HELLO, encodeJson({ client, version, name: guestName?.() }));
+  }
+
   #opened(): void {
-    const { clientName: client, version } = this.#options;
-    this.#send(FrameType.HELLO, encodeJson({ client, version }));
+    this.introduce();
     if (this.#serverEvents.size > 0) this.#subscribeGlobal();
     this.#subscribeAll();
   }
@@ -225,6 +234,7 @@ export class SessionSocket implements Disposable {
   #event(attachment: AttachedSession | undefined, payload: Uint8Array): void {
     const decoded = decodeEvent(payload);
     if (decoded?.scope === "server") this.#serverEvents.emit(decoded.event);
+    else if (decoded?.scope === "viewers") attachment?.viewers(decoded.event.viewers);
     else if (decoded !== undefined) attachment?.event(decoded.event);
   }
 
@@ -242,37 +252,8 @@ export class SessionSocket implements Disposable {
   }
 }
 
-/** `bytes` are the output from `offset` on, `frame` is a VT OUTPUT frame of exactly these; neither may be changed. */
-export type ReceivedOutput = {
-  readonly kind: "output";
-  readonly offset: number;
-  readonly bytes: Uint8Array;
-  readonly frame: Uint8Array;
-};
-
-/** Handlers of one session's output and events. They must not throw. */
-export type AttachmentHandlers = {
-  /** Called after every SUBSCRIBE, also after a reconnect. */
-  readonly onSubscribed?: (subscribed: Subscribed) => void;
-  readonly onOutput: (output: ReceivedOutput) => void;
-  /** Output before `offset` is not held any more: reset the terminal to that size and write the bytes to it. */
-  readonly onResync: (resync: Resync) => void;
-  readonly onEvent?: (event: SessionEvent) => void;
-  /** A SNAPSHOT_VT payload, if the flags request snapshots. */
-  readonly onSnapshot?: (snapshot: Uint8Array) => void;
-  /** A final error (`isFinal`) ends the attachment; otherwise the subscription is retried. */
-  readonly onError?: (error: ServiceError) => void;
-};
-
 /** Disposing it ends the subscription. */
 export type Attachment = Disposable & Pick<AttachedSession, "next" | "pause" | "resume" | "request">;
-
-export type AttachmentRequest = {
-  readonly from: number | "live";
-  readonly flags?: number;
-  /** Between two snapshots, if the flags request them. */
-  readonly minIntervalMs?: number;
-};
 
 /**
  * `idle`: to be subscribed when there is a link. `ended`: the session has ended, and there is nothing more unless other
@@ -384,6 +365,10 @@ export class AttachedSession implements Disposable {
     if (this.#phase !== "live") return;
     if (event.kind === "exit") this.#phase = "ended";
     this.#handlers.onEvent?.(event);
+  }
+
+  viewers(viewers: readonly SessionViewer[]): void {
+    if (this.#phase === "live" || this.#phase === "ended") this.#handlers.onViewers?.(viewers);
   }
 
   snapshot(payload: Uint8Array): void {

@@ -9,7 +9,8 @@ import {
   SignalName,
   TerminalSize,
 } from "../schemas/session.ts";
-import { CreateShare, NewShare, Share } from "../schemas/share.ts";
+import { ChangeShare, CreateShare, NewShare, Share } from "../schemas/share.ts";
+import { SessionViewer } from "../schemas/viewer.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
 const Id = z.object({ id: SessionId });
@@ -154,8 +155,11 @@ export const sessionEndpoints = {
 
 const share = endpointsWith({ tag: "shares", params: Id, errors: ["session_not_found"] });
 
-/** Share links, for the owner of the session and for admins. */
+/** Share links, for the owner of the session and for admins, and who watches. */
 export const shareEndpoints = {
+  listViewers: share.get("/api/sessions/:id/viewers", "Who watches the session at this server", {
+    reply: json(z.array(SessionViewer)),
+  }),
   createShare: share.post("/api/sessions/:id/share", "Create a share link for the session", {
     body: CreateShare,
     reply: json(NewShare, 201),
@@ -169,6 +173,16 @@ export const shareEndpoints = {
   listShares: share.get("/api/sessions/:id/shares", "The valid share links of the session", {
     reply: json(z.array(Share)),
   }),
+  updateShare: share.patch(
+    "/api/sessions/:id/shares/:shareId",
+    "Let the guests of a share link type, or only watch; takes effect within 1 s and disconnects nobody",
+    {
+      params: z.object({ id: SessionId, shareId: z.string().max(64) }),
+      body: ChangeShare,
+      reply: json(Share),
+      errors: ["session_not_found", "share_not_found"],
+    },
+  ),
   revokeShare: share.delete(
     "/api/sessions/:id/shares/:shareId",
     "Revoke a share link and disconnect its guests within 1 s",

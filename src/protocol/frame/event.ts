@@ -3,6 +3,7 @@ import { z } from "zod";
 import { keyOf } from "../directory/session-change.ts";
 import { GitNotification } from "../schemas/follow.ts";
 import { type GitStatus, SessionRecord, type TerminalSize } from "../schemas/session.ts";
+import { SessionViewer } from "../schemas/viewer.ts";
 import { decodeJson } from "./payload.ts";
 
 const Exit = z.object({
@@ -81,9 +82,14 @@ const OfServer = z.object({
 });
 export type ServerEvent = Readonly<z.infer<typeof OfServer>>;
 
+/** To the viewers of a session that ask, from the server that they are connected to; never passed on. */
+const OfViewers = z.object({ kind: z.literal("viewers"), viewers: z.array(SessionViewer) });
+export type ViewersEvent = Readonly<z.infer<typeof OfViewers>>;
+
 const LooseServerEvent = OfServer.loose();
 
 export type DecodedEvent =
+  | { readonly scope: "viewers"; readonly event: ViewersEvent }
   | { readonly scope: "session"; readonly event: SessionEvent }
   | { readonly scope: "server"; readonly event: ServerEvent };
 
@@ -95,6 +101,8 @@ export function decodeEvent(payload: Uint8Array): DecodedEvent | undefined {
   const value = decodeJson(payload);
   const ofSession = OfSession.safeParse(value);
   if (ofSession.success) return { scope: "session", event: ofSession.data };
+  const ofViewers = OfViewers.safeParse(value);
+  if (ofViewers.success) return { scope: "viewers", event: ofViewers.data };
   const ofServer = LooseServerEvent.safeParse(value);
   return ofServer.success ? { scope: "server", event: ofServer.data } : undefined;
 }

@@ -19,6 +19,9 @@ import {
 /** Bits of the SUBSCRIBE flags; unknown ones are ignored. */
 export const SubscribeFlag = { Stdout: 1, Snapshots: 2, Events: 4, Offsets: 8 } as const;
 
+/** Further bits, between a user's client and its server alone: our own processes do not use them among each other. */
+export const ClientFlag = { Viewers: 16 } as const;
+
 const MAX_GOAWAY_MS = 3_600_000;
 
 /**
@@ -47,7 +50,10 @@ export const UPLINK_CLIENT = "uplink";
 
 /** Name and version of a client, for the log and GET /api/clients. */
 export const Hello = z.object({ client: z.string().max(128), version: z.string().max(128).optional() });
-export type Hello = z.infer<typeof Hello>;
+
+/** `name`: of a guest, who chose it: it proves nothing. */
+const ClientHello = Hello.extend({ name: z.string().max(256).optional() });
+export type ClientHello = z.infer<typeof ClientHello>;
 
 /** Asks a client that sent HELLO to reconnect, after `afterMs` and a random part of `jitterMs`. */
 export const GoAway = z.object({
@@ -161,8 +167,8 @@ export function decodeGoAway(payload: Uint8Array): GoAway {
   return parse("GOAWAY", GoAway, payload);
 }
 
-export function decodeHello(payload: Uint8Array): Hello {
-  return parse("HELLO", Hello, payload);
+export function decodeHello(payload: Uint8Array): ClientHello {
+  return parse("HELLO", ClientHello, payload);
 }
 
 export type FailedRequest = "subscribe" | "command";

@@ -156,6 +156,7 @@ export const SessionRecord = z.object({
   ...GitStatus.shape,
   owner: z.string().optional().describe("the user of the session; absent: the server's own"),
   access: ShareMode.optional().describe("for guests of a share link: its mode"),
+  mayResize: z.literal(true).optional().describe("for guests: the share link lets them resize the terminal"),
   source: z.string().optional().describe("on an HQ: the name of the remote, or local"),
   remoteId: z.string().optional(),
   remoteName: z.string().optional(),

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { DEFAULT_SHARE_LIFETIME_S, MAX_SHARE_LIFETIME_S, MIN_SHARE_LIFETIME_S } from "../limits.ts";
 
-/** "view": read only. "type": also input and resizes. */
+/** "view": read only. "type": also input. */
 export const ShareMode = z.enum(["view", "type"]);
 export type ShareMode = z.infer<typeof ShareMode>;
 
 /** The body of POST /api/sessions/:id/share. */
 export const CreateShare = z.object({
   mode: ShareMode.default("view"),
+  resize: z.boolean().default(false).describe("whether guests who may type may also resize the terminal"),
   history: z
     .boolean()
     .default(true)
@@ -21,11 +22,15 @@ export const CreateShare = z.object({
 });
 export type CreateShare = z.infer<typeof CreateShare>;
 
+/** The body of PATCH /api/sessions/:id/shares/:shareId. */
+export const ChangeShare = z.object({ mode: ShareMode });
+
 /** A share link as listed, without its token. */
 export const Share = z.object({
   id: z.string(),
   sessionId: z.string(),
   mode: ShareMode,
+  resize: z.boolean().default(false),
   history: z.boolean().default(true),
   createdBy: z.string(),
   createdAt: z.string(),

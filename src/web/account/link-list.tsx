@@ -7,7 +7,7 @@ import { routeHash, sessionRoute } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
 import { Failure } from "../components/failure.tsx";
 import { failureSentence } from "../sentence.ts";
-import { accessWords, leftWords } from "../session/share-words.ts";
+import { accessWords, leftWords } from "../session/sharing/share-words.ts";
 import { nameWords } from "../session/words.ts";
 
 /** The links to all sessions that the user manages, to revoke them. */

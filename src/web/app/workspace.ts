@@ -15,6 +15,7 @@ import { SubscribeFlag } from "../../protocol/frame/payload.ts";
 import { PAGE_PING_INTERVAL_MS } from "../../protocol/limits.ts";
 import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
+import type { Share } from "../../protocol/schemas/share.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import { onlySession } from "../layout/address.ts";
 import { Panes } from "../layout/panes.ts";
@@ -25,6 +26,7 @@ import { showAlert } from "../notifications/browser-notifications.ts";
 import { SessionNotifier } from "../notifications/session-notifier.ts";
 import type { Preferences } from "../preferences.ts";
 import { saveFile } from "../save-file.ts";
+import { GuestName } from "../session/sharing/guest-name.ts";
 import { nameWords } from "../session/words.ts";
 import { ListFilter } from "../sessions/list-filter.ts";
 import { SessionList } from "../sessions/session-list.ts";
@@ -53,6 +55,8 @@ export class Workspace implements Disposable {
   readonly panes: Panes;
   /** Whoever uses it came by a link to one session. */
   readonly isGuests: boolean;
+  /** Undefined for users. */
+  readonly guestName: GuestName | undefined;
   readonly #options: WorkspaceOptions;
   readonly #send: Send;
   readonly #socket: SessionSocket;
@@ -64,6 +68,7 @@ export class Workspace implements Disposable {
     const { login, window } = options;
     const state = login.state.peek();
     this.isGuests = state.kind === "in" && state.access.kind === "guest";
+    this.guestName = this.isGuests ? new GuestName(window, () => this.#socket.introduce()) : undefined;
     this.#send = sendOf(login);
     this.client = createClient(this.#send);
     this.permissions = new Permissions(
@@ -177,6 +182,13 @@ export class Workspace implements Disposable {
     await this.#each(records, "not ended", async ({ id }) => void (await this.client.remove(id)));
   }
 
+  /** Lets the guests of a link type, or only watch. */
+  async allowTyping(share: Pick<Share, "id" | "sessionId">, mayType: boolean): Promise<void> {
+    await this.#tell("What guests may do was not changed", async () => {
+      await this.client.updateShare(share, mayType ? "type" : "view");
+    });
+  }
+
   async download(record: SessionRecord): Promise<void> {
     await this.#tell("The recording was not saved", () => saveRecording(this.client, record));
   }
@@ -214,7 +226,8 @@ export class Workspace implements Disposable {
 
   #newSocket(): SessionSocket {
     const times = { pingMs: PAGE_PING_INTERVAL_MS };
-    return new SessionSocket({ open: this.#openLink(), clientName: "page", version: "1", times });
+    const guestName = (): string | undefined => this.guestName?.text;
+    return new SessionSocket({ open: this.#openLink(), clientName: "page", version: "1", guestName, times });
   }
 
   #openLink(): OpenLink {

@@ -37,6 +37,9 @@ const PATHS = {
   splitRight: "M4 5h16v14H4zM12 5v14",
   splitDown: "M4 5h16v14H4zM4 12h16",
   tab: "M3 19V6h8l2 3h8v10Z",
+  people:
+    "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7Zm-6 8a6 6 0 0 1 12 0m.5-8a3 3 0 0 0 0-6m2.5 8.5a6 6 0 0 1 3 5.5",
+  history: "M4 12a8 8 0 1 0 2.5-5.8L4 8.5M4 4v4.5h4.5M12 8v4.5l3 2",
   paste: "M9 5H6v15h12V5h-3M9 3.5h6v3H9z",
 } as const;
 

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { JoinTokenRecord } from "../../protocol/schemas/join.ts";
 import type { Page } from "../app/page.ts";
-import { leftWords } from "../session/share-words.ts";
+import { leftWords } from "../session/sharing/share-words.ts";
 import type { MachineOverview } from "./machine-overview.ts";
 
 type JoinTokensProps = { readonly page: Page; readonly overview: MachineOverview };

@@ -9,7 +9,8 @@ import { Branch } from "./branch.tsx";
 import { NameField } from "./name-field.tsx";
 import { recordingWords } from "./recording-words.ts";
 import { SessionMenu } from "./session-menu.tsx";
-import { accessWords } from "./share-words.ts";
+import { accessWords } from "./sharing/share-words.ts";
+import { Viewers } from "./sharing/viewers.tsx";
 import { commandWords, detailWords, folderWords, nameWords } from "./words.ts";
 
 type SessionHeadProps = SessionProps & { readonly onSearch: () => void };
@@ -17,6 +18,7 @@ type SessionHeadProps = SessionProps & { readonly onSearch: () => void };
 export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProps): VNode {
   // Reading the list keeps the head true to it.
   const record = workspace.sessions.record(open.id);
+  const phase = open.phase.value.kind;
   const detail = record && (open.title.value ?? detailWords(record));
   return (
     <header class="session-head">
@@ -30,9 +32,11 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
         {record !== undefined && (
           <p class="session-detail" title={placeWords(record)}>
             {record.access !== undefined && (
-              <span class="badge shared">shared with you {accessWords({ mode: record.access })}</span>
+              <span class="badge shared">
+                shared with you {accessWords({ mode: phase === "watching" ? "view" : record.access })}
+              </span>
             )}
-            {record.access === undefined && open.phase.value.kind === "watching" && (
+            {record.access === undefined && phase === "watching" && (
               <span class="badge shared">to watch</span>
             )}
             {record.source !== undefined && (
@@ -49,6 +53,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
         )}
       </div>
       <div class="session-tools">
+        <Viewers workspace={workspace} open={open} />
         <button
           type="button"
           class="button ghost"

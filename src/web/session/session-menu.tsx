@@ -1,13 +1,14 @@
-import type { RefObject, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import type { VNode } from "preact";
+import { useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
+import { useDismissal } from "../components/dismissal.ts";
 import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
 import type { Panes } from "../layout/panes.ts";
 import { Settings } from "../settings/settings.tsx";
-import { ShareDialog } from "./share-dialog.tsx";
+import { ShareDialog } from "./sharing/share-dialog.tsx";
 
 type SessionMenuProps = SessionProps & { readonly record: SessionRecord | undefined };
 
@@ -72,7 +73,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
       )}
       {settings.isOn && <Settings page={page} onClose={settings.off} />}
       {record !== undefined && sharing.isOn && (
-        <ShareDialog page={page} workspace={workspace} record={record} onClose={sharing.off} />
+        <ShareDialog page={page} workspace={workspace} open={open} record={record} onClose={sharing.off} />
       )}
     </div>
   );
@@ -186,22 +187,3 @@ function keepInWindow(menu: HTMLElement | null): void {
 }
 
 const MARGIN_PX = 8;
-
-/** While it is open, a press anywhere outside of `root` and the Escape key close it. */
-function useDismissal(root: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    const abort = new AbortController();
-    const options = { capture: true, signal: abort.signal };
-    const press = (event: PointerEvent): void => {
-      if (event.target instanceof Node && !root.current?.contains(event.target)) close();
-    };
-    const key = (event: KeyboardEvent): void => {
-      if (event.key === "Escape") close();
-    };
-    document.addEventListener("pointerdown", press, options);
-    document.addEventListener("keydown", key, options);
-    return () => abort.abort();
-    // `close` only sets a signal: the one of the first render does what each later one does.
-  }, [isOpen, root]);
-}

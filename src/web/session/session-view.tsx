@@ -12,6 +12,7 @@ import { ClipboardQuestion } from "./clipboard-question.tsx";
 import { EndedBar } from "./ended-bar.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { SessionHead } from "./session-head.tsx";
+import { GuestNameQuestion } from "./sharing/guest-name-form.tsx";
 
 type SessionViewProps = SessionProps & {
   /** Whether keys go to this session and not to another that is in sight. */
@@ -38,9 +39,10 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
         <TerminalPane open={open} isFocused={isFocused} isCovered={playFrom !== undefined} />
         <div class="overlay top">
           {searching.isOn && <SearchBar search={open.emulator.search} onClose={closeSearch} />}
-          {phase.kind === "running" && workspace.connection.value.kind === "open" && (
+          {open.mayFit.value && workspace.connection.value.kind === "open" && (
             <SizeChip sizing={open.sizing} />
           )}
+          <GuestNameQuestion workspace={workspace} />
           <ClipboardQuestion requests={open.clipboard} />
         </div>
         {open.isInputPending.value && (

@@ -6,6 +6,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { ExitEvent, SessionEvent } from "../../protocol/frame/event.ts";
 import type { Subscribed } from "../../protocol/frame/payload.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
+import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import type { Preferences } from "../preferences.ts";
 import type { Ending } from "../session/words.ts";
@@ -60,6 +61,8 @@ export class OpenSession implements Disposable {
   readonly #link = signal<string | undefined>(undefined);
   readonly #bells = signal(0);
   readonly #sound = this.#scope.use(new BellSound());
+  readonly #viewers = signal<readonly SessionViewer[]>([]);
+  readonly #mayResize = signal(false);
   #isBeginning = false;
 
   constructor(options: OpenSessionOptions) {
@@ -72,7 +75,7 @@ export class OpenSession implements Disposable {
     this.sizing = new Sizing({
       drawing: this.emulator,
       fontSizePx: options.preferences.current.peek().fontSizePx,
-      isRunning: () => this.#isRunning,
+      isRunning: () => this.mayFit.peek(),
       ask: (size) => void this.#resize(size),
     });
     this.#stream = this.#scope.use(this.#newStream());
@@ -86,6 +89,16 @@ export class OpenSession implements Disposable {
   get phase(): ReadonlySignal<Phase> {
     return this.#phase;
   }
+
+  /** Who watches, you included; empty where the server does not tell. */
+  get viewers(): ReadonlySignal<readonly SessionViewer[]> {
+    return this.#viewers;
+  }
+
+  /** Whether the session may take this window's size: a guest needs a link that says so. */
+  readonly mayFit: ReadonlySignal<boolean> = computed(
+    () => this.#phase.value.kind === "running" && this.#mayResize.value,
+  );
 
   /** The last title that was set while this was open. */
   get title(): ReadonlySignal<string | undefined> {
@@ -125,7 +138,7 @@ export class OpenSession implements Disposable {
     return watchPane(element, {
       onLayout: () => this.sizing.layout(),
       // Who resizes the window wants the session to follow.
-      onResize: () => this.#isRunning && this.sizing.fit(),
+      onResize: () => this.mayFit.peek() && this.sizing.fit(),
       onFocus: () => void this.#takeOver(),
     });
   }
@@ -171,6 +184,7 @@ export class OpenSession implements Disposable {
       onSize: (size) => this.#sized(size),
       onSubscribed: (subscribed) => this.#subscribed(subscribed),
       onEvent: (event) => this.#happened(event),
+      onViewers: (viewers) => this.#watched(viewers),
       onError: (error) => this.#failed(error),
     });
   }
@@ -222,11 +236,22 @@ export class OpenSession implements Disposable {
     if (record.status === "exited") return this.#stream.afterwards(() => this.#ended(record));
     const mayType = record.access !== "view" && (await this.#options.mayType());
     if (this.#scope.disposed) return;
+    this.#mayResize.value = record.access === undefined || record.mayResize === true;
     this.#phase.value = { kind: mayType ? "running" : "watching" };
-    if (!mayType) this.emulator.refuseInput();
+    this.emulator.refuseInput(!mayType);
     // Nobody else watches: the session takes this window's size.
-    else if (record.viewers === 0) this.sizing.fit();
+    if (this.mayFit.peek() && record.viewers === 0) this.sizing.fit();
     this.#input.opened();
+  }
+
+  /** The server's word on who may type may have changed meanwhile. */
+  #watched(viewers: readonly SessionViewer[]): void {
+    this.#viewers.value = viewers;
+    const mayType = viewers.find(({ isYou }) => isYou)?.mayType;
+    const { kind } = this.#phase.peek();
+    if (mayType === undefined || kind !== (mayType ? "watching" : "running")) return;
+    this.#phase.value = { kind: mayType ? "running" : "watching" };
+    this.emulator.refuseInput(!mayType);
   }
 
   #sized(size: TerminalSize): void {
@@ -312,10 +337,10 @@ export class OpenSession implements Disposable {
 
   /** Who comes to the front and is the only one left gets the session in the size of the window. */
   async #takeOver(): Promise<void> {
-    if (this.sizing.isOurs || !this.#isRunning || this.#options.socket.state.kind !== "open") return;
+    if (this.sizing.isOurs || !this.mayFit.peek() || this.#options.socket.state.kind !== "open") return;
     try {
       const { viewers } = await this.#options.client.get(this.id);
-      if (viewers <= 1 && this.#isRunning && !this.#scope.disposed) this.sizing.fit();
+      if (viewers <= 1 && this.mayFit.peek() && !this.#scope.disposed) this.sizing.fit();
     } catch {
       // Then not: the button is there.
     }

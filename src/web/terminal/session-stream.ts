@@ -3,8 +3,9 @@
 import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { SessionEvent } from "../../protocol/frame/event.ts";
-import type { Resync, Subscribed } from "../../protocol/frame/payload.ts";
+import { ClientFlag, type Resync, type Subscribed, SubscribeFlag } from "../../protocol/frame/payload.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
+import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { Emulator } from "./emulator/emulator.ts";
 import { LiveEdge } from "./live-edge.ts";
@@ -21,15 +22,18 @@ export type SessionStreamOptions = {
   readonly isShown: () => boolean;
 } & SessionStreamHandlers;
 
-/** All but `onAlive` and `onError` are called in their place in the output: when what came before is parsed. */
+/** All but `onAlive`, `onViewers` and `onError` are called in their place in the output: when what came before is parsed. */
 export type SessionStreamHandlers = {
   /** With everything that comes, however long it was on its way: must take no time. */
   readonly onAlive: () => void;
   readonly onSize: (size: TerminalSize) => void;
   readonly onSubscribed: (subscribed: Subscribed) => void;
   readonly onEvent: (event: SessionEvent) => void;
+  readonly onViewers: (viewers: readonly SessionViewer[]) => void;
   readonly onError: (error: ServiceError) => void;
 };
+
+const FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Events | ClientFlag.Viewers;
 
 /** Of the past, whatever the session's offsets are. */
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -101,7 +105,7 @@ export class SessionStream implements Disposable {
     this.#redraw(resync);
     this.#attachment = this.#options.socket.attach(
       this.#options.id,
-      { from: resync.offset },
+      { from: resync.offset, flags: FLAGS },
       {
         onSubscribed: (subscribed) => this.#heard(() => this.#options.onSubscribed(subscribed)),
         onOutput: ({ offset, bytes }) => this.#output(offset, bytes),
@@ -110,6 +114,7 @@ export class SessionStream implements Disposable {
           this.#liveEdge.found(missing.offset);
         },
         onEvent: (event) => this.#heard(() => this.#options.onEvent(event)),
+        onViewers: (viewers) => this.#options.onViewers(viewers),
         onError: (error) => this.#options.onError(error),
       },
     );

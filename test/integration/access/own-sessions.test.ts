@@ -28,7 +28,11 @@ beforeAll(async () => {
     }),
   );
   fleet.watch((event) => events.push(event));
-  const access = new SessionAccess({ backend: fleet, accountOf: () => undefined });
+  const access = new SessionAccess({
+    backend: fleet,
+    accountOf: () => undefined,
+    rightsNow: ({ rights }) => rights,
+  });
   admin = access.of({ rights: ALL });
   // Somebody at the HQ who happens to have the name of the user that the machine's sessions run as.
   namesake = access.of({ rights: OWN, owner: TESTER });

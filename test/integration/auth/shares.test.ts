@@ -7,7 +7,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { NewShare, type ShareMode } from "../../../src/protocol/schemas/share.ts";
+import { type CreateShare, NewShare, type ShareMode } from "../../../src/protocol/schemas/share.ts";
 import { bestTime } from "../harness/best-time.ts";
 import type { Question } from "../harness/http.ts";
 import { logIn, PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
@@ -35,8 +35,12 @@ afterAll(async () => {
 
 const startCat = (): Promise<SessionRecord> => owner.start({ command: ["cat"], cwd: "/" });
 
-async function share(session: SessionRecord, mode: ShareMode, expiresIn?: number): Promise<NewShare> {
-  const answer = await owner.ask(`/api/sessions/${session.id}/share`, { body: { mode, expiresIn } });
+async function share(
+  session: SessionRecord,
+  mode: ShareMode,
+  more: Partial<CreateShare> = {},
+): Promise<NewShare> {
+  const answer = await owner.ask(`/api/sessions/${session.id}/share`, { body: { mode, ...more } });
   expect(answer.status).toBe(201);
   return NewShare.parse(answer.json);
 }
@@ -45,7 +49,7 @@ const guestOf = ({ token }: NewShare): Person => new Person(server, token);
 
 test("a link tells what it opens, until when, and where", async () => {
   const session = await startCat();
-  const made = await share(session, "view", 600);
+  const made = await share(session, "view", { expiresIn: 600 });
   expect(made).toMatchObject({ sessionId: session.id, mode: "view", createdBy: people.one });
   expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBeGreaterThan(595_000);
   expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBeLessThanOrEqual(600_000);
@@ -173,9 +177,10 @@ test("a guest who may look can neither type nor resize, in any way", async () =>
   expect((await owner.ask(path)).json).toMatchObject({ cols: 80, rows: 24 });
 });
 
-test("a guest who may type does, and resizes", async () => {
+test("a guest who may type does, and resizes where the link says so", async () => {
   const session = await startCat();
-  const guest = guestOf(await share(session, "type"));
+  const guest = guestOf(await share(session, "type", { resize: true }));
+  expect((await guest.ask(`/api/sessions/${session.id}`)).json).toMatchObject({ mayResize: true });
   await using socket = await guest.connect();
   socket.subscribe(session.id, { flags: FLAGS, from: 0 });
   socket.send(FrameType.RESIZE, session.id, encodeSize({ cols: 100, rows: 30 }));

@@ -7,7 +7,11 @@ const owner = "ada";
 
 describeBackend("sessions as their owner has them", async () => {
   const terminals = await ownTerminals();
-  const access = new SessionAccess({ backend: terminals.backend, accountOf: () => undefined });
+  const access = new SessionAccess({
+    backend: terminals.backend,
+    accountOf: () => undefined,
+    rightsNow: ({ rights }) => rights,
+  });
   return {
     backend: access.of({ rights: OWN, owner }).sessions,
     place: { owner },

@@ -115,7 +115,11 @@ test("a guest of a link from now on sees the screen as it is and what comes, and
 test("a guest who may type types, in the size of the owner's window until it is changed", async () => {
   const { chromium } = stage();
   await using owner = await openOwner();
+  await openDialog(owner);
+  await owner.page.getByLabel("Can type").check();
+  await owner.page.getByLabel("May also resize the terminal").check();
   const link = await share(owner, "Can type");
+  await owner.page.getByText("to type and resize").waitFor();
   await closeDialog(owner);
   await using guest = await chromium.open(link, { viewport: { width: 700, height: 500 } });
   await guest.page.getByText("shared with you to type").waitFor();

@@ -20,7 +20,7 @@ test.each([
   ["demo", ["/bin/bash"], "/srv", "demo"],
 ])("a session called %j is %j to a guest", (name, command, cwd, shown) => {
   const { record } = new MemorySessions().add("s");
-  expect(guestRecord({ ...record, name, command, cwd }, "view").name).toBe(shown);
+  expect(guestRecord({ ...record, name, command, cwd }, { mode: "view" }).name).toBe(shown);
 });
 
 test("a guest hears what happens to the session, and nothing about its repository, its owner or others", () => {
@@ -43,9 +43,9 @@ test("a guest hears what happens to the session, and nothing about its repositor
   const { record } = new MemorySessions().add("s");
   expect(guestEvent({ ...event, type: "session-changed", record }, guest)).toEqual({
     ...{ type: "session-changed", timestamp: "now", sessionId: "s" },
-    record: guestRecord(record, "type"),
+    record: guestRecord(record, { mode: "type" }),
   });
-  expect(guestRecord(record, "type").access).toBe("type");
+  expect(guestRecord(record, { mode: "type" }).access).toBe("type");
 });
 
 async function shown(view: View, text: string, cut: number): Promise<string> {
@@ -76,7 +76,11 @@ test("a recording has neither input nor what its header says of the program, how
 test("output and markers that a feed still holds are not for a guest of a later link", async () => {
   const sessions = new MemorySessions();
   await using hub = new Hub({ backend: sessions, now: () => performance.now() });
-  const access = new SessionAccess({ backend: sessions, accountOf: () => undefined });
+  const access = new SessionAccess({
+    backend: sessions,
+    accountOf: () => undefined,
+    rightsNow: ({ rights }) => rights,
+  });
   const session = sessions.add("s");
   // Keeps the feed, and so its window, from the beginning on.
   await using owner = new MemoryClient(hub);
@@ -111,7 +115,11 @@ test("a share link opens the session that it was made for, and not a later one w
   const session = sessions.add("s");
   const of = (key: string) => {
     const rights = { kind: "invited", session: { id: "s", key }, mode: "view" } as const;
-    return new SessionAccess({ backend: sessions, accountOf: () => undefined }).of({ rights }).sessions;
+    return new SessionAccess({
+      backend: sessions,
+      accountOf: () => undefined,
+      rightsNow: ({ rights }) => rights,
+    }).of({ rights }).sessions;
   };
   expect(await of(keyOf(session)).get("s")).toMatchObject({ id: "s" });
   await expect(of("another").get("s")).rejects.toMatchObject({ code: "session_not_found" });

@@ -13,6 +13,8 @@ const UNTOLD = [
   "gitEvent",
   "refreshSessions",
   "resizeSession",
+  // No output: who watches.
+  "listViewers",
   // Always refused.
   "resetSessionSize",
   // Counts, and what the list has as well.

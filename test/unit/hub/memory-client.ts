@@ -1,7 +1,7 @@
 // A client of the hub in memory: what the hub sends waits until the client reads it.
 import type { Hub } from "../../../src/hub/hub.ts";
 import type { Peer } from "../../../src/hub/outbox.ts";
-import type { HubView } from "../../../src/hub/viewer/viewer.ts";
+import type { HubView } from "../../../src/hub/viewer/hub-view.ts";
 import {
   decodeFrame,
   decodeOutput,
@@ -64,7 +64,7 @@ export class MemoryClient implements AsyncDisposable {
   magic: Magic = "VT";
 
   constructor(hub: Hub, view?: HubView) {
-    this.#client = hub.connect(this.peer, { user: "me", address: undefined }, view);
+    this.#client = hub.connect(this.peer, { user: "me", address: undefined, kind: "login" }, view);
     // Its socket is open.
     this.viewer.welcome();
   }

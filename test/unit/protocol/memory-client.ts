@@ -1,7 +1,7 @@
 // What the tests of the /ws client share: a client of the server in memory, and what it gets.
 
 import { expect } from "vitest";
-import type { ReceivedOutput } from "../../../src/protocol/client/session-socket.ts";
+import type { ReceivedOutput } from "../../../src/protocol/client/attachment.ts";
 import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/client/session-socket.ts";
 import type { ServiceError } from "../../../src/protocol/errors.ts";
 import type { SessionEvent } from "../../../src/protocol/frame/event.ts";

@@ -14,14 +14,20 @@ export const addShare = query({
   ],
   who: "server",
   flags: {
-    type: ["--type", "let guests type and resize, as the user whose session it is"],
+    type: ["--type", "let guests type, as the user whose session it is"],
+    resize: ["--resize", "let guests who may type also resize the terminal"],
     history: ["--no-history", "do not show output from before the link was made"],
     expires: ["--expires <time>", "when the link ends, from 1m to 30d (1h)", seconds],
   },
-  ask: async ({ client }, { type, history, expires: expiresIn }, [reference = ""]) => {
+  ask: async ({ client }, { type, resize, history, expires: expiresIn }, [reference = ""]) => {
     const { id } = findSession(reference, await client.list());
     const mode = type ? "type" : "view";
-    return await client.share(id, { mode, history, ...(expiresIn === undefined ? {} : { expiresIn }) });
+    return await client.share(id, {
+      mode,
+      resize,
+      history,
+      ...(expiresIn === undefined ? {} : { expiresIn }),
+    });
   },
   text: ({ url }) => `${url}\n`,
 });

@@ -177,8 +177,8 @@ export class Emulator implements Disposable {
   }
 
   /** Keys are swallowed from now on. */
-  refuseInput(): void {
-    this.#terminal.options.disableStdin = true;
+  refuseInput(isRefused = true): void {
+    this.#terminal.options.disableStdin = isRefused;
   }
 
   /** The program has ended: hides the cursor, and calls back when that is parsed. */

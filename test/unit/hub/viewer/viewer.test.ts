@@ -236,7 +236,7 @@ test("what is for one user reaches the clients of that user that watch everythin
     [theirs, "other"],
   ] as const;
   for (const [peer, user] of users) {
-    const { viewer } = hub.connect(peer, { user, address: undefined }, view);
+    const { viewer } = hub.connect(peer, { user, address: undefined, kind: "login" }, view);
     const flags = encodeSubscribe({ flags: peer === deaf ? 0 : Events });
     viewer.receive(encodeFrame(FrameType.SUBSCRIBE, "", flags));
     while (peer.read() !== undefined);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { AttachmentHandlers } from "../../../../src/protocol/client/session-socket.ts";
+import type { AttachmentHandlers } from "../../../../src/protocol/client/attachment.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FULL_BYTES, ROOM_BYTES } from "../../../../src/web/terminal/output-queue.ts";
 import { SessionStream } from "../../../../src/web/terminal/session-stream.ts";
@@ -66,6 +66,7 @@ function streamOf(screenBytes: number, written = async (): Promise<number> => 10
     onSize: () => undefined,
     onSubscribed: () => undefined,
     onEvent: () => undefined,
+    onViewers: () => undefined,
     onError: () => undefined,
   });
   return { stream, emulator, socket, [Symbol.dispose]: () => stream[Symbol.dispose]() };

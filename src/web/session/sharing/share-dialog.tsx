@@ -1,22 +1,22 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import type { NewShare, ShareMode } from "../../protocol/schemas/share.ts";
-import type { WorkspaceProps } from "../app/view-props.ts";
-import { Choice } from "../components/choice.tsx";
-import { CopyButton } from "../components/copy-button.tsx";
-import { Dialog } from "../components/dialog.tsx";
-import { Failure } from "../components/failure.tsx";
-import { Icon } from "../components/icon.tsx";
-import { useSubmission } from "../components/submission.ts";
+import type { SessionRecord } from "../../../protocol/schemas/session.ts";
+import type { NewShare, ShareMode } from "../../../protocol/schemas/share.ts";
+import type { SessionProps } from "../../app/view-props.ts";
+import { Choice } from "../../components/choice.tsx";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { Failure } from "../../components/failure.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { useSubmission } from "../../components/submission.ts";
+import { nameWords } from "../words.ts";
 import { ShareList, useShares } from "./share-list.tsx";
-import { nameWords } from "./words.ts";
 
-type ShareDialogProps = WorkspaceProps & { readonly record: SessionRecord; readonly onClose: () => void };
+type ShareDialogProps = SessionProps & { readonly record: SessionRecord; readonly onClose: () => void };
 
 /** Makes links to a session, and takes them back. */
-export function ShareDialog({ page, workspace, record, onClose }: ShareDialogProps): VNode {
+export function ShareDialog({ page, workspace, open, record, onClose }: ShareDialogProps): VNode {
   const made = useSignal<NewShare | undefined>(undefined);
   const shares = useShares(workspace.client, record.id);
   // Until it is revoked.
@@ -36,7 +36,7 @@ export function ShareDialog({ page, workspace, record, onClose }: ShareDialogPro
         }}
       />
       {made.value !== undefined && isListed(made.value) && <NewLink share={made.value} />}
-      <ShareList shares={shares} now={page.clock.now.value} />
+      <ShareList shares={shares} viewers={open.viewers.value} now={page.clock.now.value} />
     </Dialog>
   );
 }
@@ -60,7 +60,7 @@ const LIFETIMES = [
   { seconds: 30 * 24 * HOUR_S, words: "30 days" },
 ];
 
-type ShareFormProps = Omit<ShareDialogProps, "page" | "onClose"> & {
+type ShareFormProps = Omit<ShareDialogProps, "page" | "open" | "onClose"> & {
   readonly onMade: (share: NewShare) => void;
 };
 
@@ -70,7 +70,8 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
   const { isBusy, failure, onSubmit } = useSubmission("The link was not created.", async (fields) => {
     const expiresIn = Number(fields.get("lifetime"));
     const hasHistory = history.peek() === "all";
-    onMade(await workspace.client.share(record.id, { mode: mode.peek(), history: hasHistory, expiresIn }));
+    const rights = { mode: mode.peek(), resize: fields.has("resize") };
+    onMade(await workspace.client.share(record.id, { ...rights, history: hasHistory, expiresIn }));
   });
   return (
     <form class="share-form" onSubmit={onSubmit}>
@@ -83,10 +84,16 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
         }}
       />
       {mode.value === "type" && (
-        <p class="caution">
-          <Icon name="warning" />
-          <span>Whoever types here does it as the user whose session this is.</span>
-        </p>
+        <>
+          <p class="caution">
+            <Icon name="warning" />
+            <span>Whoever types here does it as the user whose session this is.</span>
+          </p>
+          <label class="share-check">
+            <input type="checkbox" name="resize" class="share-tick" />
+            <span>May also resize the terminal</span>
+          </label>
+        </>
       )}
       <Choice
         label="History"

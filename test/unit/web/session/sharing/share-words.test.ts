@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { failureSentence, sentence } from "../../../../src/web/sentence.ts";
-import { leftWords } from "../../../../src/web/session/share-words.ts";
+import { failureSentence, sentence } from "../../../../../src/web/sentence.ts";
+import { leftWords } from "../../../../../src/web/session/sharing/share-words.ts";
 
 test("how long a link still works is told in the largest unit", () => {
   const left = [30, 90, 7_200, 200_000].map((seconds) => leftWords(seconds * 1000, 0));

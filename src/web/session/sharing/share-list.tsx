@@ -1,10 +1,11 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Client } from "../../protocol/client/client.ts";
-import type { Share } from "../../protocol/schemas/share.ts";
-import { Failure } from "../components/failure.tsx";
-import { failureSentence } from "../sentence.ts";
+import type { Client } from "../../../protocol/client/client.ts";
+import type { Share, ShareMode } from "../../../protocol/schemas/share.ts";
+import type { SessionViewer } from "../../../protocol/schemas/viewer.ts";
+import { Failure } from "../../components/failure.tsx";
+import { failureSentence } from "../../sentence.ts";
 import { accessWords, leftWords } from "./share-words.ts";
 
 export type Shares = {
@@ -13,10 +14,14 @@ export type Shares = {
   readonly failure: string | undefined;
   readonly add: (share: Share) => void;
   readonly revoke: (share: Share) => Promise<void>;
+  readonly setMode: (share: Share, mode: ShareMode) => Promise<void>;
 };
 
 /** The links of a session: read once, and kept true to what is done here. */
-export function useShares(client: Pick<Client, "shares" | "revokeShare">, sessionId: string): Shares {
+export function useShares(
+  client: Pick<Client, "shares" | "revokeShare" | "updateShare">,
+  sessionId: string,
+): Shares {
   const all = useSignal<readonly Share[] | undefined>(undefined);
   const failure = useSignal<string | undefined>(undefined);
   const attempt = async (otherwise: string, act: () => Promise<void>): Promise<void> => {
@@ -38,6 +43,10 @@ export function useShares(client: Pick<Client, "shares" | "revokeShare">, sessio
     await client.revokeShare(share);
     all.value = all.peek()?.filter(({ id }) => id !== share.id);
   };
+  const setMode = async (share: Share, mode: ShareMode): Promise<void> => {
+    const changed = await client.updateShare(share, mode);
+    all.value = all.peek()?.map((each) => (each.id === share.id ? changed : each));
+  };
   useEffect(() => void attempt("The links could not be loaded.", read), [sessionId]);
   return {
     all: all.value,
@@ -47,17 +56,19 @@ export function useShares(client: Pick<Client, "shares" | "revokeShare">, sessio
       all.value = [...others, share];
     },
     revoke: (share) => attempt("The link was not revoked.", () => revoke(share)),
+    setMode: (share, mode) => attempt("The link was not changed.", () => setMode(share, mode)),
   };
 }
 
 type ShareListProps = {
   readonly shares: Shares;
+  readonly viewers: readonly SessionViewer[];
   /** Milliseconds since 1970. */
   readonly now: number;
 };
 
-/** The links that work now. */
-export function ShareList({ shares, now }: ShareListProps): VNode {
+/** The links that work now, each with the guests who use it. */
+export function ShareList({ shares, viewers, now }: ShareListProps): VNode {
   const current = shares.all?.filter(({ expiresAt }) => Date.parse(expiresAt) > now) ?? [];
   return (
     <section aria-label="Links">
@@ -66,10 +77,20 @@ export function ShareList({ shares, now }: ShareListProps): VNode {
       <ul class="share-list">
         {current.map((share) => (
           <li key={share.id}>
-            <span>{accessWords(share)}</span>
-            <span class="muted">
-              {leftWords(Date.parse(share.expiresAt), now)} · by {share.createdBy}
-            </span>
+            <div class="share-link">
+              <span>{accessWords(share)}</span>
+              <span class="muted">
+                {leftWords(Date.parse(share.expiresAt), now)} · by {share.createdBy}
+              </span>
+              <span class="muted">{guestWords(share, viewers)}</span>
+            </div>
+            <button
+              type="button"
+              class="button small"
+              onClick={() => void shares.setMode(share, share.mode === "type" ? "view" : "type")}
+            >
+              {share.mode === "type" ? "Stop typing" : "Allow typing"}
+            </button>
             <button type="button" class="button danger-quiet small" onClick={() => void shares.revoke(share)}>
               Revoke
             </button>
@@ -78,4 +99,9 @@ export function ShareList({ shares, now }: ShareListProps): VNode {
       </ul>
     </section>
   );
+}
+
+function guestWords({ id }: Share, viewers: readonly SessionViewer[]): string {
+  const names = viewers.filter(({ shareId }) => shareId === id).map(({ name }) => name);
+  return names.length === 0 ? "nobody watches" : `watching: ${names.join(", ")}`;
 }

@@ -1,0 +1,36 @@
+// What a client asks of one session, and what it is told.
+import type { ServiceError } from "../errors.ts";
+import type { SessionEvent } from "../frame/event.ts";
+import type { Resync, Subscribed } from "../frame/payload.ts";
+import type { SessionViewer } from "../schemas/viewer.ts";
+
+/** `bytes` are the output from `offset` on, `frame` is a VT OUTPUT frame of exactly these; neither may be changed. */
+export type ReceivedOutput = {
+  readonly kind: "output";
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+  readonly frame: Uint8Array;
+};
+
+/** Handlers of one session's output and events. They must not throw. */
+export type AttachmentHandlers = {
+  /** Called after every SUBSCRIBE, also after a reconnect. */
+  readonly onSubscribed?: (subscribed: Subscribed) => void;
+  readonly onOutput: (output: ReceivedOutput) => void;
+  /** Output before `offset` is not held any more: reset the terminal to that size and write the bytes to it. */
+  readonly onResync: (resync: Resync) => void;
+  readonly onEvent?: (event: SessionEvent) => void;
+  /** Who watches, if the flags request that. */
+  readonly onViewers?: (viewers: readonly SessionViewer[]) => void;
+  /** A SNAPSHOT_VT payload, if the flags request snapshots. */
+  readonly onSnapshot?: (snapshot: Uint8Array) => void;
+  /** A final error (`isFinal`) ends the attachment; otherwise the subscription is retried. */
+  readonly onError?: (error: ServiceError) => void;
+};
+
+export type AttachmentRequest = {
+  readonly from: number | "live";
+  readonly flags?: number;
+  /** Between two snapshots, if the flags request them. */
+  readonly minIntervalMs?: number;
+};

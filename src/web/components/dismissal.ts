@@ -1,0 +1,21 @@
+import type { RefObject } from "preact";
+import { useEffect } from "preact/hooks";
+
+/** While it is open, a press anywhere outside of `root` and the Escape key close it. */
+export function useDismissal(root: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const abort = new AbortController();
+    const options = { capture: true, signal: abort.signal };
+    const press = (event: PointerEvent): void => {
+      if (event.target instanceof Node && !root.current?.contains(event.target)) close();
+    };
+    const key = (event: KeyboardEvent): void => {
+      if (event.key === "Escape") close();
+    };
+    document.addEventListener("pointerdown", press, options);
+    document.addEventListener("keydown", key, options);
+    return () => abort.abort();
+    // `close` only sets a signal: the one of the first render does what each later one does.
+  }, [isOpen, root]);
+}

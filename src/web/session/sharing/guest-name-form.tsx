@@ -1,0 +1,51 @@
+import type { VNode } from "preact";
+import type { WorkspaceProps } from "../../app/view-props.ts";
+import { type GuestName, MAX_GUEST_NAME } from "./guest-name.ts";
+
+/** Asks a guest once, beside the terminal. */
+export function GuestNameQuestion({ workspace }: Pick<WorkspaceProps, "workspace">): VNode | undefined {
+  const { guestName } = workspace;
+  if (guestName === undefined || guestName.answer.value !== undefined) return undefined;
+  return (
+    <section class="clipboard-question" aria-label="Guest">
+      <p>Others who watch see you as a guest. Under which name?</p>
+      <GuestNameForm guestName={guestName} other="No name" />
+    </section>
+  );
+}
+
+type GuestNameFormProps = {
+  readonly guestName: GuestName;
+  /** Of a second button, which leaves the name out. */
+  readonly other?: string;
+};
+
+export function GuestNameForm({ guestName, other }: GuestNameFormProps): VNode {
+  return (
+    <form
+      class="guest-name"
+      onSubmit={(event) => {
+        event.preventDefault();
+        guestName.choose(String(new FormData(event.currentTarget).get("name") ?? ""));
+      }}
+    >
+      <label class="field guest-name-field">
+        <span>Your name</span>
+        <input
+          name="name"
+          maxLength={MAX_GUEST_NAME}
+          autocomplete="nickname"
+          defaultValue={guestName.text ?? ""}
+        />
+      </label>
+      <button type="submit" class="button small primary">
+        Save
+      </button>
+      {other !== undefined && (
+        <button type="button" class="button small" onClick={() => guestName.choose("")}>
+          {other}
+        </button>
+      )}
+    </form>
+  );
+}

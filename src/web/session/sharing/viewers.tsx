@@ -1,0 +1,88 @@
+// Who watches the session, and who types now.
+import type { VNode } from "preact";
+import { useRef } from "preact/hooks";
+import type { SessionProps } from "../../app/view-props.ts";
+import { useDismissal } from "../../components/dismissal.ts";
+import { Icon } from "../../components/icon.tsx";
+import { useToggle } from "../../components/toggle.ts";
+import { GuestNameForm } from "./guest-name-form.tsx";
+import { initials, type Person, peopleOf, presenceWords } from "./viewer-words.ts";
+
+const MAX_SHOWN = 3;
+
+type ViewersProps = Pick<SessionProps, "workspace" | "open">;
+
+/** Nothing while nobody else watches. */
+export function Viewers({ workspace, open }: ViewersProps): VNode | undefined {
+  const list = useToggle();
+  const root = useRef<HTMLDivElement>(null);
+  useDismissal(root, list.isOn, list.off);
+  const viewers = open.viewers.value;
+  if (viewers.length < 2) return undefined;
+  const people = peopleOf(viewers);
+  const words = presenceWords(people);
+  return (
+    <div class="menu-root viewers-root" ref={root}>
+      <button
+        type="button"
+        class="button ghost viewers"
+        aria-label={words}
+        title={words}
+        aria-expanded={list.isOn}
+        onClick={list.flip}
+      >
+        <span class="viewer-stack wide-only">
+          {people.slice(0, MAX_SHOWN).map((person) => (
+            <Initials key={person.key} person={person} />
+          ))}
+        </span>
+        <Icon name="people" />
+        <span>{viewers.length}</span>
+      </button>
+      {list.isOn && (
+        <section class="menu viewer-list" aria-label="Who watches">
+          <ul>
+            {people.map((person) => (
+              <PersonRow key={person.key} person={person} workspace={workspace} open={open} />
+            ))}
+          </ul>
+          {workspace.guestName && <GuestNameForm guestName={workspace.guestName} />}
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Initials({ person }: { readonly person: Person }): VNode {
+  const { viewer } = person;
+  return (
+    <span class={`initials ${viewer.kind} ${person.isTyping ? "typing" : ""}`} aria-hidden="true">
+      {initials(viewer.name)}
+    </span>
+  );
+}
+
+function PersonRow({ person, workspace, open }: ViewersProps & { readonly person: Person }): VNode {
+  const { viewer, detail } = person;
+  const { shareId: id, mayType } = viewer;
+  const mayStop = id !== undefined && mayType && workspace.permissions.has("sessions:manage");
+  return (
+    <li>
+      <Initials person={person} />
+      <span class="viewer-name">
+        <bdi title={viewer.name}>{viewer.name}</bdi>
+        <span class="muted">{detail}</span>
+      </span>
+      {mayStop && (
+        <button
+          type="button"
+          class="button danger-quiet small"
+          title="Everyone who came by this link may only watch from now on"
+          onClick={() => void workspace.allowTyping({ id, sessionId: open.id }, false)}
+        >
+          Stop typing
+        </button>
+      )}
+    </li>
+  );
+}
