@@ -37,6 +37,18 @@ async function* eventsOf(all: AsyncGenerator<string>): AsyncGenerator<CastFileEv
   }
 }
 
+const DATA = "data: ";
+
+/** The events of a recording that is sent as server-sent events, up to the end of the session or of the stream. */
+export async function* readCastStream(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CastFileEvent> {
+  for await (const line of lines(bytes)) {
+    const event = line.startsWith(DATA) ? Event.safeParse(parse(line.slice(DATA.length))) : undefined;
+    if (event?.success !== true) continue;
+    const [time, code, data] = event.data;
+    yield { time, code, data };
+  }
+}
+
 async function* lines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -97,6 +97,8 @@ export type PlayOptions = {
   /** Resolves after `ms`, which may be infinite, or when the signal is aborted. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
+  /** Events up to then are written already. */
+  readonly written?: number;
 };
 
 /** `rewound`: the clock was set back behind what is written, so it is to be played again from the start. */
@@ -105,12 +107,12 @@ export type PlayOutcome = "ended" | "rewound" | "stopped";
 /** Writes the output of events when the clock reaches them; of events that are all there, all that is due at once. */
 export async function playEvents(
   events: AsyncIterable<TimedEvent> | Iterable<TimedEvent>,
-  { clock, write, onEvent, wait, signal }: PlayOptions,
+  { clock, write, onEvent, wait, signal, written: writtenBefore = 0 }: PlayOptions,
 ): Promise<PlayOutcome> {
   // The next event of a stream may take any time.
   const isStreamed = Symbol.asyncIterator in events;
   let text = "";
-  let written = 0;
+  let written = writtenBefore;
   const flush = async (): Promise<void> => {
     if (text !== "" && !signal.aborted) await write(text);
     text = "";

@@ -52,6 +52,9 @@ function sessionCalls({ call, bytes, stream }: Caller) {
       const query = { follow: follow ? "1" : "0" } as const;
       return (await stream(sessionEndpoints.sessionRecording, { params: { id }, query }, signal)).body;
     },
+    /** What a recording gets from its line `after` on, as server-sent events, until the session ends. */
+    recordingAfter: async (id: string, after: number, signal: AbortSignal) =>
+      (await stream(sessionEndpoints.sessionStream, { params: { id }, query: { after } }, signal)).body,
   };
 }
 

@@ -4,6 +4,9 @@ import { SessionId } from "../../protocol/schemas/session.ts";
 import { onlySession, parseTabs, printTabs } from "../layout/address.ts";
 import { type Layout, selectTab, singlePane } from "../layout/layout.ts";
 
+/** Later than the end of any recording: plays it from the present. */
+export const PRESENT_S = 999_999_999;
+
 /** Views that need no more than their name. */
 const PLAIN_VIEWS = ["new", "previews", "machines", "audit", "account"] as const;
 

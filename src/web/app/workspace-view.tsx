@@ -70,6 +70,7 @@ function useShortcuts({ list, find, panes }: Shortcuts): void {
       KeyK: find,
       KeyE: () => panes.split("row"),
       KeyO: () => panes.split("column"),
+      KeyH: () => panes.goBackInTime(),
       ArrowDown: () => panes.goToNeighbour(1),
       ArrowUp: () => panes.goToNeighbour(-1),
     };

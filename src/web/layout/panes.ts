@@ -2,7 +2,7 @@
 // not in sight costs nothing.
 import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import type { AddressBar } from "../app/address-bar.ts";
-import { type Route, routeHash, sessionRoute } from "../app/route.ts";
+import { PRESENT_S, type Route, routeHash, sessionRoute } from "../app/route.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
 import {
   addTab,
@@ -95,6 +95,11 @@ export class Panes implements Disposable {
   show(id: string, at?: number): void {
     this.#options.address.go(this.routeTo(id, at));
     this.focused.peek()?.emulator.focus();
+  }
+
+  /** Plays the recording of a session, by default of the focused one, from the present back. */
+  goBackInTime(id = this.focused.peek()?.id): void {
+    if (id !== undefined) this.show(id, PRESENT_S);
   }
 
   /** Opens the next or the previous session of the list; on a narrow page that of the layout, where it has several. */

@@ -25,6 +25,8 @@ export function PlaybackView({
     () =>
       new RecordingPlayback({
         read: (signal) => workspace.client.recording(open.id, { follow: false }, signal),
+        readOn: (after, signal) => workspace.client.recordingAfter(open.id, after, signal),
+        isRunning: () => open.phase.peek().kind !== "ended",
         appearance: computed(() => ({ ...page.preferences.current.value, palette: open.palette.value })),
         startAt,
         onFailed: (error) => page.notices.failed("The recording was not loaded", error),
@@ -51,6 +53,7 @@ export function PlaybackView({
         <PlayButton playback={playback} />
         <output class="playback-time">
           {clockWords(playback.position.value)} / {clockWords(playback.duration.value)}
+          {playback.isLive.value && <span class="badge">Live</span>}
         </output>
         <Speed playback={playback} />
         <Idle playback={playback} />

@@ -1,7 +1,13 @@
 // A recording that is played in the page.
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { type CastFileEvent, readCast } from "../../protocol/asciicast.ts";
-import { PlaybackClock, playEvents, type TimedEvent, Timeline } from "../../protocol/playback.ts";
+import { type CastFileEvent, readCast, readCastStream } from "../../protocol/asciicast.ts";
+import {
+  PlaybackClock,
+  type PlayOutcome,
+  playEvents,
+  type TimedEvent,
+  Timeline,
+} from "../../protocol/playback.ts";
 import { TerminalSize } from "../../protocol/schemas/session.ts";
 import { type Appearance, Emulator } from "../terminal/emulator/emulator.ts";
 import { Sizing } from "../terminal/sizing.ts";
@@ -9,11 +15,17 @@ import { Sizing } from "../terminal/sizing.ts";
 /** What is loaded of a recording; a longer one is played up to there. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const TICK_MS = 100;
+/** Before the growth of a recording is asked for again. */
+const RETRY_MS = 1_000;
 /** The longest wait of a timer. */
 const MAX_WAIT_MS = 2 ** 31 - 1;
 
 type RecordingPlaybackOptions = {
   readonly read: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+  /** What the recording gets from its line `after` on, as server-sent events. */
+  readonly readOn: (after: number, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+  /** Whether the session may write more. */
+  readonly isRunning: () => boolean;
   readonly appearance: ReadonlySignal<Appearance>;
   /** Seconds since the start of the recording. */
   readonly startAt: number;
@@ -38,7 +50,12 @@ export class RecordingPlayback implements Disposable {
   readonly #isPaused = signal(false);
   readonly #speed = signal(1);
   readonly #isLoaded = signal(false);
-  #events: readonly CastFileEvent[] = [];
+  /** At the end of a recording that grows: what comes is shown at once. */
+  readonly #isLive = signal(false);
+  readonly #events: CastFileEvent[] = [];
+  #timeline = new Timeline();
+  #bytes = 0;
+  #isGrowing = false;
   #size: TerminalSize = { cols: 80, rows: 24 };
   #run = new AbortController();
 
@@ -58,7 +75,7 @@ export class RecordingPlayback implements Disposable {
         this.#sizing.setFontSize(options.appearance.value.fontSizePx);
       }),
     );
-    const tick = setInterval(() => this.#show(), TICK_MS);
+    const tick = setInterval(() => this.#tick(), TICK_MS);
     this.#scope.defer(() => clearInterval(tick));
     void this.#load().catch((error: unknown) => this.#stop.signal.aborted || options.onFailed(error));
   }
@@ -85,6 +102,10 @@ export class RecordingPlayback implements Disposable {
       .map(({ data, due }) => ({ label: data, position: due })),
   );
 
+  get isLive(): ReadonlySignal<boolean> {
+    return this.#isLive;
+  }
+
   get isPaused(): ReadonlySignal<boolean> {
     return this.#isPaused;
   }
@@ -104,17 +125,23 @@ export class RecordingPlayback implements Disposable {
     return { [Symbol.dispose]: () => observer.disconnect() };
   }
 
-  /** Plays on, or pauses; at the end it begins anew. */
+  /** Plays on, or pauses; at the end it begins anew, unless more may come. */
   toggle(): void {
-    const isPaused = !this.#clock.isPaused;
+    const wasLive = this.#isLive.peek();
+    const isPaused = wasLive || !this.#clock.isPaused;
     const isOver = this.#clock.position >= this.duration.peek();
-    this.#clock.set(isOver && !isPaused ? { position: 0, isPaused } : { isPaused });
+    this.#isLive.value = false;
+    this.#clock.set(isOver && !isPaused && !this.#isGrowing ? { position: 0, isPaused } : { isPaused });
     this.#show();
   }
 
   /** `position`: seconds of the playback. */
   seek(position: number): void {
-    this.#clock.set({ position: Math.min(position, this.duration.peek()) });
+    const wasLive = this.#isLive.peek();
+    if (wasLive && position >= this.duration.peek()) return;
+    this.#isLive.value = false;
+    const isPaused = this.#clock.isPaused && !wasLive;
+    this.#clock.set({ position: Math.min(position, this.duration.peek()), isPaused });
     this.#show();
   }
 
@@ -145,45 +172,92 @@ export class RecordingPlayback implements Disposable {
   }
 
   async #load(): Promise<void> {
-    const { read, startAt } = this.#options;
-    const { header, events } = await readCast(upTo(MAX_BYTES, await read(this.#stop.signal)));
+    const { read, startAt, isRunning } = this.#options;
+    const { header, events } = await readCast(this.#upToMost(await read(this.#stop.signal)));
     this.#size = TerminalSize.parse({ cols: header.width, rows: header.height });
-    const all: CastFileEvent[] = [];
-    for await (const event of events) all.push(event);
-    this.#events = all;
+    for await (const event of events) this.#events.push(event);
     this.#isLoaded.value = true;
+    this.#isGrowing = isRunning();
     this.#arrange(startAt);
+    await this.#grow();
+  }
+
+  /** Adds what the session writes until it ends; after a failure from where it was. */
+  async #grow(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted && this.#bytes < MAX_BYTES && this.#options.isRunning()) {
+      // It is tried again, and the player has what there is.
+      await this.#readOn(signal).catch(() => undefined);
+      await waited(RETRY_MS, signal);
+    }
+    this.#isGrowing = false;
+    this.#isLive.value = false;
+  }
+
+  /** Guests do not get every line, so the numbers of lines are not exact: times and what has the same time are. */
+  async #readOn(signal: AbortSignal): Promise<void> {
+    const last = this.#events.at(-1)?.time ?? 0;
+    let again = this.#events.length - 1 - this.#events.findLastIndex(({ time }) => time !== last);
+    const body = await this.#options.readOn(1 + this.#events.length - again, signal);
+    for await (const event of readCastStream(this.#upToMost(body))) {
+      const isKnown = event.time < last || (event.time === last && again > 0);
+      if (event.time === last) again -= 1;
+      if (!isKnown) this.#events.push(event);
+    }
+  }
+
+  /** The line that is cut there ends the recording. */
+  async *#upToMost(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const part of bytes) {
+      if (this.#bytes >= MAX_BYTES) return;
+      this.#bytes += part.length;
+      yield part;
+    }
   }
 
   /** Begins anew with the idle limit, at a time of the recording. */
   #arrange(time: number): void {
-    const timeline = new Timeline(this.#idleLimit.peek());
-    this.#timed.value = this.#events.map((event) => timeline.next(event));
-    this.#clock.set({ position: Math.min(positionAt(this.#timed.peek(), time), this.duration.peek()) });
+    this.#timeline = new Timeline(this.#idleLimit.peek());
+    this.#timed.value = this.#events.map((event) => this.#timeline.next(event));
+    const end = this.duration.peek();
+    const position = Math.min(positionAt(this.#timed.peek(), time), end);
+    // Whoever goes back in time begins at the present.
+    this.#clock.set(this.#isGrowing && position >= end ? { position, isPaused: true } : { position });
     this.#run.abort();
     this.#run = new AbortController();
     void this.#play(AbortSignal.any([this.#stop.signal, this.#run.signal]));
   }
 
   async #play(signal: AbortSignal): Promise<void> {
+    const clock = this.#clock;
+    const sizes = { resize: (size: TerminalSize) => this.#resize(size) };
+    const parts = { clock, signal, wait: waited, ...writing(this.emulator, sizes) };
     while (!signal.aborted) {
       await written(this.emulator, this.emulator.resetBytes);
       this.#resize(this.#size);
-      const sizes = { resize: (size: TerminalSize) => this.#resize(size) };
-      const clock = this.#clock;
-      const outcome = await playEvents(this.#timed.peek(), {
-        ...{ clock, signal, wait: waited },
-        ...writing(this.emulator, sizes),
-      });
-      if (outcome === "ended") await this.#rewound(signal);
+      let next = 0;
+      // What is added meanwhile is among them.
+      const rest = function* (timed: ReadonlySignal<readonly TimedEvent[]>): Generator<TimedEvent> {
+        for (let event = timed.peek()[next]; event !== undefined; event = timed.peek()[next]) {
+          next += 1;
+          yield event;
+        }
+      };
+      let outcome: PlayOutcome = "ended";
+      for (let end = 0; outcome === "ended" && clock.position >= end && !signal.aborted; ) {
+        outcome = await playEvents(rest(this.#timed), { ...parts, written: end });
+        end = this.#timed.peek()[next - 1]?.due ?? 0;
+        if (outcome === "ended") await this.#stay(end, signal);
+      }
     }
   }
 
-  /** Resolves when the clock is set back from the end. */
-  async #rewound(signal: AbortSignal): Promise<void> {
+  /** Stays at the end until the clock is set back, goes on, or is to show what was added. */
+  async #stay(end: number, signal: AbortSignal): Promise<void> {
     const clock = this.#clock;
-    clock.set({ isPaused: true, position: this.duration.peek() });
-    while (!signal.aborted && clock.position >= this.duration.peek()) {
+    if (this.#isGrowing && !clock.isPaused) this.#isLive.value = true;
+    clock.set({ isPaused: true, position: end });
+    while (!signal.aborted && clock.isPaused && clock.position === end) {
       await waited(Number.POSITIVE_INFINITY, AbortSignal.any([signal, clock.changed]));
     }
   }
@@ -194,9 +268,19 @@ export class RecordingPlayback implements Disposable {
     this.#sizing.layout();
   }
 
+  #tick(): void {
+    const timed = this.#timed.peek();
+    if (this.#isLoaded.peek() && timed.length < this.#events.length) {
+      const added = this.#events.slice(timed.length).map((event) => this.#timeline.next(event));
+      this.#timed.value = [...timed, ...added];
+      if (this.#isLive.peek()) this.#clock.set({ position: this.duration.peek() });
+    }
+    this.#show();
+  }
+
   #show(): void {
     this.#position.value = Math.min(this.#clock.position, this.duration.peek());
-    this.#isPaused.value = this.#clock.isPaused;
+    this.#isPaused.value = this.#clock.isPaused && !this.#isLive.peek();
   }
 }
 
@@ -237,16 +321,6 @@ function waited(ms: number, signal: AbortSignal): Promise<void> {
     };
     signal.addEventListener("abort", aborted, { once: true });
   });
-}
-
-/** The line that is cut there ends the recording. */
-async function* upTo(most: number, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let read = 0;
-  for await (const part of bytes) {
-    if (read >= most) return;
-    read += part.length;
-    yield part;
-  }
 }
 
 function recordingTime(timed: readonly TimedEvent[], position: number): number {

@@ -63,6 +63,17 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
         >
           <Icon name="search" />
         </button>
+        {phase === "running" && (
+          <button
+            type="button"
+            class="button ghost wide-only"
+            aria-label="Go back in time"
+            title="Go back in time (Ctrl+Shift+H)"
+            onClick={() => workspace.panes.goBackInTime(open.id)}
+          >
+            <Icon name="history" />
+          </button>
+        )}
         <SessionMenu page={page} workspace={workspace} open={open} record={record} />
         {record !== undefined && workspace.permissions.has("sessions:manage") && (
           <EndButton workspace={workspace} record={record} />

@@ -65,9 +65,9 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
           </button>
           <p class="menu-hint">
             <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
-            searches, <kbd>K</kbd> finds a session, <kbd>↓</kbd> <kbd>↑</kbd> open the next and the previous
-            one, <kbd>L</kbd> goes to the list, <kbd>E</kbd> <kbd>O</kbd> split, <kbd>←</kbd> <kbd>→</kbd>{" "}
-            move between panes.
+            searches, <kbd>H</kbd> goes back in time, <kbd>K</kbd> finds a session, <kbd>↓</kbd> <kbd>↑</kbd>{" "}
+            open the next and the previous one, <kbd>L</kbd> goes to the list, <kbd>E</kbd> <kbd>O</kbd>{" "}
+            split, <kbd>←</kbd> <kbd>→</kbd> move between panes.
           </p>
         </div>
       )}
@@ -117,6 +117,19 @@ function Actions({ workspace, record, onDone }: ActionsProps): VNode {
         <Icon name="play" />
         Play the recording
       </button>
+      {record.status !== "exited" && (
+        <button
+          type="button"
+          class="menu-item"
+          onClick={() => {
+            onDone();
+            workspace.panes.goBackInTime(record.id);
+          }}
+        >
+          <Icon name="history" />
+          Go back in time
+        </button>
+      )}
       <button type="button" class="menu-item" onClick={act(() => workspace.download(record))}>
         <Icon name="download" />
         Download the recording

@@ -116,3 +116,48 @@ test("a running session goes on while its recording is played, and takes no keys
   await page.page.keyboard.press("Enter");
   await page.shows("ready> echo live-$((2 + 2))\nlive-4\n");
 });
+
+test("going back in time from a running session shows any moment and what comes meanwhile, and leads back to the same byte", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  const id = /#\/s\/([\w-]+)/.exec(page.page.url())?.[1] ?? "";
+  const enter = async (text: string): Promise<void> => {
+    const init = { method: "POST", body: { text: `${text}\r` } };
+    expect((await ask(server.url, `/api/sessions/${id}/input`, init)).status).toBe(200);
+  };
+  const slider = page.page.getByRole("slider", { name: "Position" });
+  const end = async (): Promise<number> => Number(await slider.getAttribute("max"));
+  await page.enter("echo before-$((1 + 1))");
+  await page.shows("\nbefore-2\n");
+  await page.page.keyboard.press("Control+Shift+H");
+  // All that there was, paused.
+  await expect.poll(() => screen(page)).toContain("before-2");
+  await page.button("Play").waitFor();
+  const opened = await end();
+  await enter("echo meanwhile-$((2 + 2))");
+  await expect.poll(end).toBeGreaterThan(opened);
+  await expect.poll(() => recorded(id)).toContain("meanwhile-4");
+  const full = (await recordingOf(id)).at(-1)?.[0] ?? Number.NaN;
+  await expect.poll(end).toBeGreaterThan(full - 0.001);
+  expect(await position(page)).toBeCloseTo(opened, 3);
+  expect(await screen(page)).not.toContain("meanwhile-4");
+  await slider.press("Home");
+  await expect.poll(() => screen(page)).not.toContain("before-2");
+  await slider.press("End");
+  await expect.poll(() => screen(page)).toContain("meanwhile-4");
+  await page.button("Play").click();
+  await page.page.getByText("Live", { exact: true }).waitFor();
+  await enter("echo after-$((3 + 3))");
+  await expect.poll(() => screen(page)).toContain("after-6");
+  await page.page.getByRole("link", { name: "Back to live" }).click();
+  await page.page.getByRole("region", { name: "Recording" }).waitFor({ state: "detached" });
+  await page.page.keyboard.type("echo live-$((4 + 4))\n");
+  await page.shows("\nlive-8\nready> ");
+  const { text } = await ask(server.url, `/api/sessions/${id}/text?scrollback=1`);
+  expect((await page.text()).trim()).toBe(text.trim());
+});
+
+async function recorded(id: string): Promise<string> {
+  return (await recordingOf(id)).map(([, , data]) => data).join("");
+}
