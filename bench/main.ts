@@ -13,7 +13,7 @@ import { nodePty } from "./peers/node-pty.ts";
 import { relay } from "./peers/relay.ts";
 import { ttyd } from "./peers/ttyd.ts";
 import { ttyhq } from "./peers/ttyhq.ts";
-import { ttyhqHq } from "./peers/ttyhq-hq.ts";
+import { ttyhqHq, ttyhqHqs } from "./peers/ttyhq-hq.ts";
 import { ttyhqInline } from "./peers/ttyhq-inline.ts";
 import { echo } from "./scenarios/echo.ts";
 import { fastExit } from "./scenarios/fast-exit.ts";
@@ -24,6 +24,7 @@ import { idle } from "./scenarios/idle.ts";
 import { longList } from "./scenarios/long-list.ts";
 import { previews } from "./scenarios/previews.ts";
 import { resume } from "./scenarios/resume.ts";
+import { scaleRemotes } from "./scenarios/scale/remotes.ts";
 import { stalled } from "./scenarios/stalled.ts";
 import { start } from "./scenarios/start.ts";
 import { throughput } from "./scenarios/throughput.ts";
@@ -35,10 +36,14 @@ const DEFAULT_RUNS = 5;
 const MAX_RUNS = 100;
 
 const PEERS: readonly Peer[] = [floor, nodePty, minimal, ttyd, ttyhq, ttyhqInline, relay, ttyhqHq];
+/** Only by name. */
+const OPTIONAL_PEERS: readonly Peer[] = [ttyhqHqs];
 const SCENARIOS: readonly Scenario[] = [
   throughput("plain"),
   throughput("ansi"),
-  viewers,
+  viewers({ name: "viewers", counts: [1, 10, 50], loadMib: 8, isOptional: false }),
+  viewers({ name: "scale-viewers", counts: [100, 250, 500], loadMib: 1, isOptional: true }),
+  ...[250, 500, 1_000, 2_000].map(scaleRemotes),
   echo,
   idle({ sessions: 100, isWatched: false, isOptional: false }),
   idle({ sessions: 1000, isWatched: true, isOptional: true }),
@@ -60,7 +65,7 @@ const USAGE = `node bench/main.ts [--runs N] [--only NAME,…] [--peers NAME,…
   --runs N       rounds of each scenario (${DEFAULT_RUNS})
   --only NAME,…  these scenarios; the beginning of a name will do:
                  ${SCENARIOS.map((scenario) => scenario.name + (scenario.isOptional ? " (only by name)" : "")).join(", ")}
-  --peers NAME,… these peers: ${PEERS.map((peer) => peer.name).join(", ")}
+  --peers NAME,… these peers: ${PEERS.map((peer) => peer.name).join(", ")}; only by name: ${OPTIONAL_PEERS.map((peer) => peer.name).join(", ")}
   --json FILE    write everything that was measured there too
 `;
 
@@ -87,7 +92,7 @@ function wanted(words: readonly string[]): Wanted | undefined {
   const runs = Number(values.runs);
   if (!Number.isInteger(runs) || runs < 1 || runs > MAX_RUNS) throw new Error(`--runs is 1 to ${MAX_RUNS}`);
   const scenarios = values.only?.split(",").flatMap((name) => named(SCENARIOS, name));
-  const peers = values.peers?.split(",").flatMap((name) => named(PEERS, name));
+  const peers = values.peers?.split(",").flatMap((name) => named([...PEERS, ...OPTIONAL_PEERS], name));
   return {
     runs,
     scenarios: scenarios ?? SCENARIOS.filter((scenario) => !scenario.isOptional),

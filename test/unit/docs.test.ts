@@ -19,7 +19,13 @@ const PAGES = [
   ...readdirSync(join(ROOT, "docs")).filter(isPage).map(inDocs),
 ];
 /** Pages that speak of other programs' options as well. */
-const OF_OTHERS = new Set(["CONTRIBUTING.md", "docs/decisions.md", "docs/operations.md", "bench/README.md"]);
+const OF_OTHERS = new Set([
+  "CONTRIBUTING.md",
+  "docs/decisions.md",
+  "docs/operations.md",
+  "docs/scale.md",
+  "bench/README.md",
+]);
 /** Read by commands and tests, not by `serve`. */
 const OF_COMMANDS = [
   "TTYHQ_TOKEN",
