@@ -14,5 +14,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1500,
+    rolldownOptions: {
+      output: {
+        // Together, so that zod is configured before a chunk that lazy views share makes a schema.
+        codeSplitting: { groups: [{ name: "zod", test: /[\\/]zod[\\/]|schema-config/ }] },
+      },
+    },
   },
 });

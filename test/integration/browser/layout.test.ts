@@ -158,6 +158,12 @@ test("a phone shows one pane, and a swipe leads to the next of the layout", asyn
   expect(Object.keys(await panes(page))).toEqual([one]);
   const devtools = await page.page.context().newCDPSession(page.page);
   const swipeLeft = async (): Promise<void> => {
+    // A terminal that is wider than the page, as before it is fitted, is moved by a finger.
+    const isWhole =
+      "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.terminal-pane'))";
+    await page.phase("running");
+    await expect.poll(async () => (await page.size()).cols).toBeLessThan(80);
+    await expect.poll(() => page.page.evaluate(isWhole)).toBe(true);
     await devtools.send("Input.dispatchTouchEvent", {
       type: "touchStart",
       touchPoints: [{ x: 320, y: 300 }],
