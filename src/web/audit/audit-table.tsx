@@ -3,6 +3,9 @@ import type { AuditRecord } from "../../protocol/schemas/audit.ts";
 
 const TONES: Readonly<Record<string, string>> = { ok: "good", refused: "bad", failed: "warn" };
 
+/** Of a session; the title has all of it. */
+const SHOWN_ID = 8;
+
 /** Newest first, as the server sends them. */
 export function AuditTable({ entries }: { readonly entries: readonly AuditRecord[] }): VNode {
   if (entries.length === 0) return <p class="empty">No entry matches.</p>;
@@ -41,7 +44,9 @@ function Entry({ entry }: { readonly entry: AuditRecord }): VNode {
       <td>
         <span class={`badge ${TONES[result] ?? ""}`}>{result}</span>
       </td>
-      <td class="mono">{[session, remote].filter(Boolean).join(" on ")}</td>
+      <td class="mono" title={session}>
+        {[session?.slice(0, SHOWN_ID), remote].filter(Boolean).join(" on ")}
+      </td>
       <td class="mono">{address}</td>
       <td class="mono audit-details">{details !== undefined && JSON.stringify(details)}</td>
     </tr>

@@ -71,16 +71,20 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
               icon="key"
               dialog={(onClose) => <PasskeyDialog client={workspace.client} onClose={onClose} />}
             />
-            <button type="button" class="button ghost small" onClick={() => void page.login.logOut()}>
+            <button
+              type="button"
+              class="button ghost small"
+              aria-label="Log out"
+              title="Log out"
+              onClick={() => void page.login.logOut()}
+            >
               <Icon name="exit" />
-              Log out
             </button>
           </>
         )}
         {access.kind === "known" && access.logoutPath !== undefined && (
-          <a class="button ghost small" href={access.logoutPath}>
+          <a class="button ghost small" href={access.logoutPath} aria-label="Log out" title="Log out">
             <Icon name="exit" />
-            Log out
           </a>
         )}
       </footer>
