@@ -75,7 +75,7 @@ test("sessions stand under their machines, and a new one runs on the machine tha
   await using stage = await open("web", "build");
   const { page, fleet } = stage;
   // Nothing is chosen by itself where there is a choice.
-  const field = page.page.getByLabel("Machine", { exact: true });
+  const field = page.page.locator("select[name='machine']");
   expect(await field.inputValue()).toBe("");
   await page.start("sleep 1000", { name: "first", machine: "build" });
   await page.page.reload();
