@@ -21,6 +21,7 @@ import { Listener } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
 import { authRoutes } from "./http/routes/auth-routes.ts";
 import { serverAvatarRoutes } from "./http/routes/avatar-routes.ts";
+import { fileRoutes } from "./http/routes/file-routes.ts";
 import { loginRoutes } from "./http/routes/login-routes.ts";
 import { repositoryRoutes } from "./http/routes/repository-routes.ts";
 import { serverRoutes } from "./http/routes/server-routes.ts";
@@ -66,6 +67,8 @@ export async function startSessionHost(config: HostConfig, context: ServerContex
       viewersOf: (id) => hub.viewersOf(id),
       position: () => hub.position,
     }),
+    // The server in front has the limit.
+    ...fileRoutes({ sessionsOf: () => sessions, maxUploadBytes: Number.POSITIVE_INFINITY }),
     ...serverRoutes({
       ...{ hub, version, metrics: hostMetrics(own, version), checkReady: () => readiness.check() },
       health: healthOf(sessions, { version, mode: "session-host", instanceId: randomUUID() }),
@@ -111,14 +114,14 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const base = { config, context, controlDir, log };
   const audit = stack.use(await openAuditLog(base));
   const role = stack.use(await openRole({ ...base, instanceId, audit }));
-  const { backend, identity, cordon, machineToken, records: sharedRecords, readiness, admitTunnel } = role;
+  const { backend, identity, machineToken, records: sharedRecords, readiness, admitTunnel } = role;
   const gate = stack.use(await openGate({ ...base, machineToken, sharedRecords }));
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = loginLinks(gate, account.user, address.promise);
   const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
-  const access = stack.use(openAccess({ backend, hub, gate, version, cordon, remotes: role.remotes }));
+  const access = stack.use(openAccess({ ...role, config, hub, gate, version }));
   const auditing = stack.use(await openAuditing({ audit, config, version, backend, access, gate }));
   const routes: Routes = {
     ...access.routes(async () => ({ url: await address.promise, isPublic: config.publicUrl !== undefined })),
@@ -127,7 +130,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
       mounted: () => Object.keys(routes),
     }),
     ...loginRoutes(gate),
-    ...authRoutes({ ...gate, newLoginLink }),
+    ...authRoutes({ ...gate, newLoginLink, maxUploadBytes: config.maxUploadBytes }),
     readAudit: ({ query }) => audit.page(query),
     ...serverAvatarRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),

@@ -68,6 +68,8 @@ function commands(backend: SessionBackend, after: After) {
     resize: (id, size) => after(id, () => backend.resize(id, size)),
     kill: (id, signal) => after(id, () => backend.kill(id, signal)),
     mark: (id, label) => after(id, () => backend.mark(id, label)),
+    saveFile: (id, file, signal) => after(id, () => backend.saveFile(id, file, signal)),
+    openFile: (id, path, signal) => after(id, () => backend.openFile(id, path, signal)),
   } satisfies Partial<SessionBackend>;
 }
 

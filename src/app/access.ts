@@ -3,7 +3,9 @@ import { type RightsNow, SessionAccess } from "../access/session-access.ts";
 import type { Gate } from "../auth/gate.ts";
 import { type Principal, watcherOf } from "../auth/principal.ts";
 import { frameRefusals } from "../auth/roles.ts";
+import type { Config } from "../config/config.ts";
 import type { Routes } from "../http/route.ts";
+import { fileRoutes } from "../http/routes/file-routes.ts";
 import { type CordonState, sessionRoutes } from "../http/routes/session-routes.ts";
 import { type OwnAddress, shareRoutes } from "../http/routes/share-routes.ts";
 import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
@@ -18,11 +20,12 @@ export type Access = Disposable & {
 };
 
 export function openAccess(parts: {
+  readonly config: Pick<Config, "maxUploadBytes">;
   readonly backend: SessionBackend;
   readonly hub: Hub;
   readonly gate: Pick<Gate, "shares" | "users" | "tokens">;
   /** Names of an HQ's remotes. */
-  readonly remotes: (() => readonly string[]) | undefined;
+  readonly remotes?: (() => readonly string[]) | undefined;
   readonly cordon: CordonState | undefined;
   readonly version: string;
 }): Access {
@@ -59,6 +62,7 @@ export function openAccess(parts: {
         remotes: parts.remotes,
         cordon: parts.cordon,
       }),
+      ...fileRoutes({ sessionsOf, ...parts.config }),
       ...shareRoutes({
         ...{ sessionsOf, shares, address },
         viewersOf: (id, principal) => hub.presenceOf(id, { ...watcherOf(principal), id: undefined }),

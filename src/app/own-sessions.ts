@@ -89,7 +89,7 @@ export async function openLocalSessions(
   const repositories = await LocalRepositories.open({ ...context, cgroups, controlDir, sessions, log });
   return {
     ...{ backend: sessions, repositories, meter: sessions.meter },
-    begin: () => sessions.recover(repositories),
+    begin: () => sessions.recover(repositories, repositories.files),
   };
 }
 

@@ -21,10 +21,12 @@ export type AuditAction = {
   readonly daily?: string;
 };
 
-/** The answer of an endpoint with JSON; undefined for others and after failures. */
-type Answer<E extends Endpoint> = E["reply"] extends { readonly json: infer J extends z.ZodType }
-  ? z.output<J> | undefined
-  : undefined;
+/** The answer of an endpoint: its JSON, or the length of its bytes. Undefined after failures. */
+type Answer<E extends Endpoint> =
+  | (E["reply"] extends { readonly json: infer J extends z.ZodType }
+      ? z.output<J>
+      : { readonly length?: number })
+  | undefined;
 
 type Describe<E extends Endpoint> = (input: EndpointInput<E>, answer: Answer<E>) => AuditAction | undefined;
 
@@ -80,6 +82,11 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
   sessionStream: ({ params }) => viewed(params.id, "stream"),
   sessionOutput: ({ params }) => viewed(params.id, "output"),
   sessionEvents: ({ params }) => viewed(params.id, "events"),
+
+  uploadFile: ({ params, query: { name } }, answer) =>
+    didTo(params.id, "file.upload", { name, path: answer?.path, size: answer?.size }),
+  downloadFile: ({ params, query: { path } }, answer) =>
+    didTo(params.id, "file.download", { path, size: answer?.length }),
 
   createShare: ({ params, body: { mode, resize, expiresIn } }, answer) =>
     didTo(params.id, "share.create", { share: answer?.id, mode, resize, expiresIn }),

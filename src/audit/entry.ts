@@ -10,6 +10,7 @@ export type AuditActionName =
   | `passkey.${"create" | "remove"}`
   | `server.${"start" | "stop" | "cordon" | "uncordon"}`
   | `session.${"create" | "end" | "remove" | "rename" | "kill" | "input" | "mark" | "view"}`
+  | `file.${"upload" | "download"}`
   | `share.${"create" | "update" | "revoke" | "use"}`
   | `worktree.${"create" | "remove" | "prune" | "switch" | "follow"}`
   | `join-token.${"create" | "revoke"}`

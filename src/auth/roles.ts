@@ -11,7 +11,8 @@ type Grant = { readonly sessions: "all" | "own"; readonly permissions: readonly 
 const VIEWING = ["account:use", "sessions:view", "remotes:view"] as const;
 const USING = [
   ...VIEWING,
-  ...(["sessions:create", "sessions:control", "sessions:manage", "repositories:use"] as const),
+  ...(["sessions:create", "sessions:control", "sessions:files", "sessions:manage"] as const),
+  ...(["repositories:use"] as const),
 ] as const;
 
 export const ROLES = {
@@ -54,6 +55,8 @@ export const ENDPOINT_NEEDS = {
   sessionStream: "sessions:view",
   sessionOutput: "sessions:view",
   sessionEvents: "sessions:view",
+  uploadFile: "sessions:files",
+  downloadFile: "sessions:files",
   listActivity: "sessions:view",
   sessionActivity: "sessions:view",
   sessionGitStatus: "sessions:view",

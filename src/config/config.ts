@@ -67,6 +67,8 @@ export type Config = HostConfig & {
   };
   /** Per user and minute; `undefined`: no limit. */
   readonly rateLimits: { readonly sessions: number | undefined; readonly apiCalls: number | undefined };
+  /** Of one file; 0: no file transfer. */
+  readonly maxUploadBytes: number;
   /** How long a server keeps serving after it reports that it is not ready. */
   readonly drainDelayMs: number;
   readonly sessionHost: "apart" | "external" | "inline";
@@ -132,6 +134,7 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
       sessions: reader.value(OPTIONS.rateLimitSessions),
       apiCalls: reader.value(OPTIONS.rateLimitApi),
     },
+    maxUploadBytes: reader.value(OPTIONS.maxUpload),
     sessionHost: reader.value(OPTIONS.sessionHost),
     drainDelayMs: readDrainDelay(reader),
   };

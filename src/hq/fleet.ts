@@ -7,6 +7,7 @@ import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { DOWN_REMOTE_MEMORY_MS, HEALTH_CHECK_TIMEOUT_MS, MAX_DEPARTED_SESSIONS } from "../protocol/limits.ts";
+import type { SavedFile } from "../protocol/schemas/file.ts";
 import { type Labels, LOCAL } from "../protocol/schemas/remote.ts";
 import type {
   CreateSession,
@@ -16,7 +17,7 @@ import type {
   TerminalSize,
 } from "../protocol/schemas/session.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
-import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
+import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { Ownership } from "./ownership.ts";
 import { placed } from "./placement.ts";
 import type { Registry, RegistryChange } from "./registry/registry.ts";
@@ -170,6 +171,14 @@ export class Fleet implements SessionBackend {
 
   view(id: string, view: View, signal: AbortSignal): Promise<Content> {
     return this.#forward(id, (sessions) => sessions.view(id, view, signal));
+  }
+
+  saveFile(id: string, file: NewFile, signal: AbortSignal): Promise<SavedFile> {
+    return this.#forward(id, (sessions) => sessions.saveFile(id, file, signal));
+  }
+
+  openFile(id: string, path: string, signal: AbortSignal): Promise<Content> {
+    return this.#forward(id, (sessions) => sessions.openFile(id, path, signal));
   }
 
   async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {

@@ -13,6 +13,7 @@ import { Descriptors } from "../lib/os/descriptors.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { refuse, unreadable } from "./limits/refuse.ts";
 import { Shortage } from "./limits/shortage.ts";
+import { isUpload } from "./request-body.ts";
 import { createHttpsServer, isHandshakeFailure, type TlsIdentity } from "./tls.ts";
 import type { Upgrade } from "./upgrade.ts";
 
@@ -39,6 +40,7 @@ export type Place =
 
 const LIMITS = {
   headTimeoutMs: 10_000,
+  /** From the head to the end of the body, unless that is a file. */
   requestTimeoutMs: 30_000,
   timeoutLookMs: 1_000,
   /** An answer without progress for this long is aborted. */
@@ -58,9 +60,10 @@ type Handlers = {
   readonly onShortage?: (isShort: boolean) => void;
 };
 
-function optionsOf({ headTimeoutMs, requestTimeoutMs, timeoutLookMs }: Limits, place: Place): ServerOptions {
+function optionsOf({ headTimeoutMs, timeoutLookMs }: Limits, place: Place): ServerOptions {
   return {
-    ...{ headersTimeout: headTimeoutMs, requestTimeout: requestTimeoutMs, noDelay: true },
+    // Bodies have a time limit of their own, see `#heard`: a large file may take long.
+    ...{ headersTimeout: headTimeoutMs, requestTimeout: 0, noDelay: true },
     connectionsCheckingInterval: timeoutLookMs,
     keepAliveTimeout: "path" in place ? 0 : KEEP_ALIVE_MS,
     // The router reports invalid Host headers.
@@ -215,7 +218,18 @@ export class Listener implements AsyncDisposable {
     this.#unfinished.delete(id);
     if ((headers["content-length"] ?? "0") === "0" && headers["transfer-encoding"] === undefined) return;
     this.#expectRequest(id);
-    request.once("close", () => this.#unfinished.delete(id));
+    const late = isUpload(request)
+      ? undefined
+      : setTimeout(() => this.#late(request), this.#limits.requestTimeoutMs);
+    request.once("close", () => {
+      clearTimeout(late);
+      this.#unfinished.delete(id);
+    });
+  }
+
+  #late({ complete, socket }: IncomingMessage): void {
+    if (complete) return;
+    this.#failed(Object.assign(new Error("request timeout"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
   }
 
   #expectRequest(id: ConnectionId): void {

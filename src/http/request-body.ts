@@ -1,7 +1,10 @@
 // Request bodies: parsed as JSON, or discarded if the request was refused.
 import type { IncomingMessage } from "node:http";
 import { collectBytes } from "../lib/data/collect.ts";
+import { matchPath } from "../protocol/endpoints/endpoint.ts";
+import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import type { Upload } from "./route.ts";
 
 /** After each piece (up to 64 KiB) of a discarded body. */
 const DISCARD_PAUSE_MS = 20;
@@ -12,16 +15,44 @@ const CLIENT_IDLE_MS = 500;
 /** No request needs more levels; deeper nesting would exhaust recursive code. */
 const MAX_DEPTH = 32;
 
+/** Whether the body is a file, which comes at the pace of the disk and of the network. */
+export function isUpload({ method, url = "" }: Pick<IncomingMessage, "method" | "url">): boolean {
+  const [path = ""] = url.split("?", 1);
+  return method === "POST" && matchPath(endpoints.uploadFile, path.split("/").slice(1)) !== undefined;
+}
+
+/** The body of such a request, unread. */
+export function uploadOf(request: IncomingMessage): Upload {
+  refuseEncoded(request);
+  return { length: Number(request.headers["content-length"] ?? 0), body: bytesOf(request) };
+}
+
+async function* bytesOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false });
+  } catch (cause) {
+    throw endedEarly(cause);
+  }
+}
+
+function endedEarly(cause: unknown): ServiceError {
+  return new ServiceError("invalid_request", "the body ended too early", { cause });
+}
+
+function refuseEncoded({ headers }: IncomingMessage): void {
+  if ((headers["content-encoding"] ?? "identity") === "identity") return;
+  throw new ServiceError("invalid_request", "a body is sent without a content encoding");
+}
+
 /** Undefined for an empty body. ServiceError `body_too_large`, unread if the length was announced. */
 export async function readJsonBody(request: IncomingMessage, limit: number): Promise<unknown> {
-  const { "content-encoding": encoding = "identity", "content-length": length = "0" } = request.headers;
+  const { "content-length": length = "0" } = request.headers;
   if (length === "0" && request.headers["transfer-encoding"] === undefined) return undefined;
-  if (encoding !== "identity")
-    throw new ServiceError("invalid_request", "a body is sent without a content encoding");
+  refuseEncoded(request);
   if (Number(length) > limit) throw bodyTooLarge(limit);
   const bytes = await collectBytes(request.iterator({ destroyOnReturn: false }), limit).catch((cause) => {
     if (cause instanceof RangeError) throw bodyTooLarge(limit);
-    throw new ServiceError("invalid_request", "the body ended too early", { cause });
+    throw endedEarly(cause);
   });
   if (bytes.length === 0) return undefined;
   const value = parsed(bytes);

@@ -18,8 +18,17 @@ export type Context<Caller extends Principal | undefined = Principal> = {
   readonly accept: string | undefined;
   readonly lastEventId: string | undefined;
   readonly setHeader?: (name: string, value: string) => void;
+  /** Only of an upload. */
+  readonly upload?: Upload | undefined;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
+};
+
+/** A file that is being received. The body is read once, and throws `invalid_request` if the client breaks off. */
+export type Upload = {
+  /** As announced; 0 if it was not. */
+  readonly length: number;
+  readonly body: AsyncIterable<Uint8Array>;
 };
 
 /** Bytes instead of JSON; `status` replaces the endpoint's. */

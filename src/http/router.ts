@@ -18,7 +18,7 @@ import type { RateLimit } from "./limits/rate-limit.ts";
 import { type AvatarSource, setSecurityHeaders } from "./page.ts";
 import { type PageFiles, sendPageFile } from "./page-files.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
-import { bodyTooLarge, discardBody, readJsonBody } from "./request-body.ts";
+import { bodyTooLarge, discardBody, isUpload, readJsonBody, uploadOf } from "./request-body.ts";
 import type { Context, Media, Routes } from "./route.ts";
 import { traced } from "./traced.ts";
 import type { ListenerChecks } from "./upgrade.ts";
@@ -91,8 +91,8 @@ export function createRouter(options: RouterOptions): RequestListener {
 function refuseAmbiguousOrHuge(request: express.Request, response: express.Response): void {
   try {
     refuseAmbiguous(request);
-    if (Number(request.headers["content-length"] ?? 0) > MAX_UNREAD_BODY_BYTES)
-      throw bodyTooLarge(MAX_BODY_BYTES);
+    const isHuge = Number(request.headers["content-length"] ?? 0) > MAX_UNREAD_BODY_BYTES;
+    if (isHuge && !isUpload(request)) throw bodyTooLarge(MAX_BODY_BYTES);
   } catch (error) {
     response.setHeader("connection", "close");
     throw error;
@@ -182,7 +182,9 @@ async function answerOf({ name, endpoint, route }: Mounted, exchange: Exchange):
   const { params, query } = request;
   // Read after the call was counted; without a login only a short body.
   const limit = seen.principal === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES;
-  const body = hasJsonBody(request) ? await readJsonBody(request, limit) : undefined;
+  const upload = isUpload(request) ? uploadOf(request) : undefined;
+  const isJson = hasJsonBody(request) && upload === undefined;
+  const body = isJson ? await readJsonBody(request, limit) : undefined;
   let input: RequestInput;
   try {
     input = {
@@ -197,7 +199,8 @@ async function answerOf({ name, endpoint, route }: Mounted, exchange: Exchange):
   }
   const { range, accept, "user-agent": client, "last-event-id": lastEventId } = request.headers;
   return await route(input, {
-    ...{ principal: seen.principal, address: seen.address, client, range, accept, signal: abort.signal },
+    ...{ principal: seen.principal, address: seen.address, client, range, accept, upload },
+    signal: abort.signal,
     origin: options.policy === undefined ? undefined : seen.origin,
     identified: () => identified(exchange),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,

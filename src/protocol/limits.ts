@@ -31,6 +31,13 @@ export const PROMPT_OUTPUT_BYTES = 4 * 1024;
 /** Default of `--max-recording-size`, per session (contract 3). */
 export const DEFAULT_MAX_RECORDING_BYTES = 256 * 1024 * 1024;
 
+/** Default of `--max-upload`. */
+export const DEFAULT_MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
+/** Files of one system user that are sent or fetched at once; further ones are refused. */
+export const MAX_TRANSFERS = 8;
+/** A file that stands still for so long on its way to the disk is given up. */
+export const UPLOAD_STALL_MS = 30_000;
+
 export const PING_INTERVAL_MS = 25_000;
 /** Default interval of snapshots during output (contract 1.3). */
 export const SNAPSHOT_INTERVAL_MS = 50;

@@ -10,7 +10,7 @@ import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/client/caller.ts";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
 import { isFinal } from "../protocol/client/link.ts";
-import type { Send } from "../protocol/client/send.ts";
+import type { ClientResponse, Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";
 import { keyOf, snapshotOf } from "../protocol/directory/session-change.ts";
@@ -19,6 +19,7 @@ import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { SubscribeFlag, UPLINK_CLIENT } from "../protocol/frame/payload.ts";
+import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
@@ -26,7 +27,8 @@ import type {
   SignalName,
   TerminalSize,
 } from "../protocol/schemas/session.ts";
-import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
+import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
+import { sendFile, withoutFiles } from "./file-upload.ts";
 import { followSession } from "./followed-session.ts";
 import { createSender, type Sender } from "./send.ts";
 import { AnySession, AnySessions } from "./specified/session-record.ts";
@@ -226,19 +228,19 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async view(id: string, view: View, signal: AbortSignal): Promise<Content> {
-    const { status, headers, body } = await this.#caller.stream(
-      VIEW_ENDPOINTS[view.kind],
-      { params: { id }, query: viewQuery(view) },
-      signal,
-    );
-    const length = headers.get("content-length");
-    const disposition = headers.get("content-disposition");
-    return {
-      type: headers.get("content-type") ?? "application/octet-stream",
-      ...(length === undefined || status === 204 ? {} : { length: Number(length) }),
-      ...(disposition === undefined ? {} : { headers: { "content-disposition": disposition } }),
-      body,
-    };
+    const input = { params: { id }, query: viewQuery(view) };
+    return contentOf(await this.#caller.stream(VIEW_ENDPOINTS[view.kind], input, signal));
+  }
+
+  async saveFile(id: string, { name, body }: NewFile, signal: AbortSignal): Promise<SavedFile> {
+    const send: Send = (request) => this.#reachable.sender.send({ ...request, body });
+    return await sendFile(send, { id, name }, signal);
+  }
+
+  async openFile(id: string, path: string, signal: AbortSignal): Promise<Content> {
+    const input = { params: { id }, query: { path } };
+    const answer = await this.#caller.stream(endpoints.downloadFile, input, signal).catch(withoutFiles);
+    return contentOf(answer);
   }
 
   async subscribe(id: string, sink: Sink, flags = Stdout | Events): Promise<Subscription> {
@@ -341,6 +343,17 @@ const VIEW_ENDPOINTS: Readonly<Record<View["kind"], Endpoint>> = {
   output: endpoints.sessionOutput,
   events: endpoints.sessionEvents,
 };
+
+function contentOf({ status, headers, body }: ClientResponse): Content {
+  const length = headers.get("content-length");
+  const disposition = headers.get("content-disposition");
+  return {
+    type: headers.get("content-type") ?? "application/octet-stream",
+    ...(length === undefined || status === 204 ? {} : { length: Number(length) }),
+    ...(disposition === undefined ? {} : { headers: { "content-disposition": disposition } }),
+    body,
+  };
+}
 
 function viewQuery({ kind: _, ...view }: View): Record<string, unknown> {
   if ("follow" in view) return { follow: view.follow ? "1" : "0" };

@@ -3,9 +3,13 @@ import type { Notice } from "../git/follow/notices.ts";
 import type { HookTarget } from "../git/hooks/hook-script.ts";
 import { HOST, type LogLine, type RepositoryCall, WORKER } from "../git/worker/methods.ts";
 import { RetryTimer } from "../lib/async/retry-timer.ts";
+import type { RpcPeer } from "../lib/async/rpc.ts";
 import type { WorkerProcess } from "../lib/os/worker-process.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import type { SavedFile } from "../protocol/schemas/file.ts";
+import type { Content, NewFile } from "../sessions/backend.ts";
+import { FileTransfers, type Place } from "./file-transfers.ts";
 import { type FolderPresence, SessionFolders } from "./session-folders.ts";
 
 /** So long after its last message an idle worker is ended. */
@@ -52,6 +56,7 @@ export class GitWorker implements AsyncDisposable {
   #running: Running | undefined;
   /** The end of the process before: there is one at a time. */
   #retired: Promise<void> = Promise.resolve();
+  readonly #transfers = new FileTransfers();
   #startedMs = -Infinity;
   readonly #restart = new RetryTimer({
     ...{ firstMs: RESTART_MS, maxMs: MAX_RESTART_MS },
@@ -90,10 +95,17 @@ export class GitWorker implements AsyncDisposable {
 
   /** The answer as JSON text. Rejects with the worker's errors, and `git_failed` when the process ends meanwhile. */
   async call(call: RepositoryCall, signal: AbortSignal): Promise<string> {
-    await this.#renew();
-    const { process } = await this.#started();
-    this.#idle?.refresh();
-    return await process.peer.call(WORKER.call, call, signal);
+    return await (await this.#peer()).call(WORKER.call, call, signal);
+  }
+
+  /** Saves a file as the worker's user. */
+  async saveFile(place: Place, file: NewFile, signal: AbortSignal): Promise<SavedFile> {
+    return await this.#transfers.save(await this.#peer(), { place, file }, signal);
+  }
+
+  /** Opens a file as the worker's user. */
+  async openFile(place: Place, path: string, signal: AbortSignal): Promise<Content> {
+    return await this.#transfers.open(await this.#peer(), { place, path }, signal);
   }
 
   /** Starts the process: its follow mode and its status need it. */
@@ -134,6 +146,13 @@ export class GitWorker implements AsyncDisposable {
     return this.#parts.store.get().length > 0;
   }
 
+  async #peer(): Promise<RpcPeer> {
+    await this.#renew();
+    const { process } = await this.#started();
+    this.#idle?.refresh();
+    return process.peer;
+  }
+
   #started(): Promise<Running> {
     if (this.#isClosed)
       return Promise.reject(new ServiceError("shutting_down", "the server is shutting down"));
@@ -166,6 +185,7 @@ export class GitWorker implements AsyncDisposable {
     peer.serve(HOST.notice, (notice) => onNotice({ ...notice, user: account ?? notice.user }));
     peer.serve(HOST.store, async (entries) => void (await store.set(entries)));
     peer.serve(HOST.log, this.#log);
+    this.#transfers.serve(peer);
   }
 
   /** Ends the process if it is idle and neither follows nor watches a repository. */

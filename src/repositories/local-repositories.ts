@@ -17,6 +17,7 @@ import type { Account, BaseEnv } from "../sessions/run-as/launch-env.ts";
 import { identityOf, userRunner } from "../sessions/run-as/run-as.ts";
 import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/run-as/runner.ts";
 import type { UserCgroups } from "../sessions/run-as/user-cgroups.ts";
+import type { UserFiles } from "../sessions/user-folders.ts";
 import { FollowFile } from "./follow-file.ts";
 import { GitWorker, type GitWorkerParts } from "./git-worker.ts";
 import type {
@@ -95,6 +96,12 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
       return json(await this.#eventReply(input, RepositoryEvent.parse(JSON.parse(body)), caller));
     return new TextEncoder().encode(body);
   }
+
+  /** Files of the sessions' users. */
+  readonly files: UserFiles = {
+    save: ({ account, ...place }, file, signal) => this.#worker(account).saveFile(place, file, signal),
+    open: ({ account, ...place }, path, signal) => this.#worker(account).openFile(place, path, signal),
+  };
 
   /** A session of that system user is in that folder. */
   enter(

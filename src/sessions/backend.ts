@@ -3,6 +3,7 @@
 
 import type { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent, SessionEvent } from "../protocol/frame/event.ts";
+import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
@@ -80,6 +81,9 @@ export type Content = {
   readonly body: AsyncIterable<Uint8Array>;
 };
 
+/** A file on its way to a session. Its body throws if it is cut short. */
+export type NewFile = { readonly name: string; readonly body: AsyncIterable<Uint8Array> };
+
 /**
  * All methods with an id throw `session_not_found`; `write`, `resize` and `kill` throw `session_not_running` after the
  * end.
@@ -105,6 +109,13 @@ export type SessionBackend = AsyncDisposable & {
   kill(id: string, signal: SignalName): Promise<void>;
   mark(id: string, label: string): Promise<void>;
   view(id: string, view: View, signal: AbortSignal): Promise<Content>;
+  /**
+   * Saves a file in the session's current directory, with the rights of its user. An existing file is never replaced;
+   * a file that did not arrive whole leaves nothing behind.
+   */
+  saveFile(id: string, file: NewFile, signal: AbortSignal): Promise<SavedFile>;
+  /** A regular file that the session's user may read; a relative path starts at the session's current directory. */
+  openFile(id: string, path: string, signal: AbortSignal): Promise<Content>;
   /**
    * Delivers all later events in order; earlier output is read with `view`. At most one subscription of a session:
    * fan-out is the feed's work. `flags`: initial deliveries, by default output and events; always the exit.

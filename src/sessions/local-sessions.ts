@@ -8,6 +8,7 @@ import { outsideTraces } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
+import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
@@ -15,14 +16,14 @@ import type {
   SignalName,
   TerminalSize,
 } from "../protocol/schemas/session.ts";
-import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
+import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 import { Journal, type JournalFiles, type JournalOptions } from "./journal/journal.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
 import { type Pty, type PtyExit, spawnPty } from "./pty/pty.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
 import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
-import { type FolderPresence, Session } from "./session.ts";
+import { Session } from "./session.ts";
 import { SessionMeter } from "./session-meter.ts";
 import { newsEvent, type SessionChange } from "./session-news.ts";
 import type { ControlDir } from "./storage/control-dir.ts";
@@ -36,6 +37,7 @@ import {
   type StoredSession,
   withoutOwnName,
 } from "./storage/stored-session.ts";
+import { isUserUnknown, NO_FILES, placeOf, type StatusSource, type UserFiles } from "./user-folders.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {
@@ -62,21 +64,6 @@ export type LocalSessionsOptions = {
   readonly outputNewsMs?: number;
 };
 
-/** The git status of folders. */
-export type StatusSource = AsyncDisposable & {
-  /** A session of that system user, by default the host's own, is in the folder. */
-  enter(
-    place: { readonly cwd: string; readonly account: string | undefined },
-    options: { readonly isLive: boolean; readonly onChange: () => void },
-  ): FolderPresence;
-  /** A session in that folder has a viewer. */
-  viewed(cwd: string): Disposable;
-  /** A client lists the sessions. */
-  asked(): void;
-  /** Events about repositories. */
-  on(listener: (event: ServerEvent) => void): Disposable;
-};
-
 /** Maximum age of `lastModified` and `outputBytes` in copies of a record, such as an HQ's, in ms. */
 const OUTPUT_NEWS_MS = 15_000;
 
@@ -100,6 +87,7 @@ export class LocalSessions implements SessionBackend {
   readonly #outputNews: NodeJS.Timeout;
   #retention: Retention | undefined;
   #folders: StatusSource | undefined;
+  #files: UserFiles = NO_FILES;
   #isClosed = false;
 
   constructor(options: LocalSessionsOptions) {
@@ -113,8 +101,9 @@ export class LocalSessions implements SessionBackend {
   }
 
   /** Takes over the sessions of an earlier host, which must have ended. Owns `folders`, the git status of records. */
-  async recover(folders?: StatusSource): Promise<void> {
+  async recover(folders?: StatusSource, files = NO_FILES): Promise<void> {
     this.#folders = folders;
+    this.#files = files;
     const { account, controlDir, log, now } = this.#options;
     const unreadable = (id: string, error: unknown): void =>
       log.warn({ session: id, error }, "session not readable");
@@ -227,6 +216,16 @@ export class LocalSessions implements SessionBackend {
     }
   }
 
+  async saveFile(id: string, file: NewFile, signal: AbortSignal): Promise<SavedFile> {
+    const session = this.#session(id);
+    if (!session.isRunning) throw new ServiceError("session_not_running", `session ${id} has ended`);
+    return await this.#files.save(placeOf(session), file, signal);
+  }
+
+  async openFile(id: string, path: string, signal: AbortSignal): Promise<Content> {
+    return await this.#files.open(placeOf(this.#session(id)), path, signal);
+  }
+
   async subscribe(id: string, sink: Sink): Promise<Subscription> {
     const session = this.#session(id);
     const stack = new DisposableStack();
@@ -311,10 +310,10 @@ export class LocalSessions implements SessionBackend {
     return pty;
   }
 
-  /** The system user is unknown for sessions of versions before 0.2: they get no git status. */
+  /** Sessions whose system user is unknown get no git status. */
   #enterFolder(session: Session): void {
-    const { cwd, account, owner } = session.stored;
-    if (account === undefined && owner !== undefined && process.getuid?.() === 0) return;
+    const { cwd, account } = session.stored;
+    if (isUserUnknown(session.stored)) return;
     const options = { isLive: session.isRunning, onChange: () => session.statusChanged() };
     const folder = this.#folders?.enter({ cwd, account }, options);
     if (folder !== undefined) session.enter(folder);

@@ -116,6 +116,8 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   sessionStream: async () => ({ id: await ended(), query: "?after=1" }),
   sessionOutput: async () => ({ id: await ended(), query: "?from=0&to=10" }),
   sessionEvents: async () => ({ id: await ended(), query: "?from=0" }),
+  uploadFile: async () => ({ id: await running(), query: "?name=x", body: "x" }),
+  downloadFile: async () => ({ id: await running(), query: "?path=/etc/hostname" }),
   listActivity: async () => ({}),
   sessionActivity: async () => ({ id: await running() }),
   sessionGitStatus: async () => ({ id: await running() }),
@@ -298,7 +300,9 @@ describe("every endpoint refuses as it says", () => {
   });
 
   test("a body of another shape, no JSON, and too much of it", async () => {
-    for (const each of described.filter(({ operation }) => operation.requestBody !== undefined)) {
+    const isJson = ({ operation: { requestBody } }: Described): boolean =>
+      requestBody?.content["application/json"] !== undefined;
+    for (const each of described.filter(isJson)) {
       const headers = { "content-type": "application/json" };
       const bodies: readonly [unknown, number][] = [
         [5, 400],

@@ -3,6 +3,7 @@ import {
   DEFAULT_DRAIN_DELAY_MS,
   DEFAULT_GRACE_MS,
   DEFAULT_MAX_RECORDING_BYTES,
+  DEFAULT_MAX_UPLOAD_BYTES,
   DEFAULT_PORT,
   SESSIONS_PER_MINUTE,
 } from "../../protocol/limits.ts";
@@ -15,6 +16,7 @@ import { retention, span } from "./span.ts";
 import {
   bindAddress,
   byteCount,
+  byteCountOrNone,
   certificates,
   choice,
   integer,
@@ -78,6 +80,12 @@ export const OPTIONS = {
     prose:
       "Limit of the output recorded per session, in bytes or with a unit (kB, MB, GB, KiB, MiB, GiB). At the limit the recording stops; the session continues.",
     roles: BOTH,
+  }),
+  maxUpload: value("max-upload <size>", byteCountOrNone, {
+    fallback: DEFAULT_MAX_UPLOAD_BYTES,
+    fallbackText: `${DEFAULT_MAX_UPLOAD_BYTES / 2 ** 20}MiB`,
+    prose:
+      "Limit of a file that is sent into a session, in bytes or with a unit. 0: no files are sent into sessions or fetched from them.",
   }),
   grace: value("grace <time>", span(1_000), {
     fallback: DEFAULT_GRACE_MS,

@@ -48,6 +48,10 @@ export function byteCount(text: string): number {
   throw new RangeError("must be a number of bytes above 0, such as 1048576, 256MiB or 10GB");
 }
 
+export function byteCountOrNone(text: string): number {
+  return text === "0" ? 0 : byteCount(text);
+}
+
 export function choice<T extends string>(...choices: readonly T[]): (text: string) => T {
   return (text) => {
     const found = choices.find((each) => each === text);

@@ -11,6 +11,7 @@ import { FollowHooks } from "../hooks/follow-hooks.ts";
 import { LiveStatus } from "../status/live-status.ts";
 import { Worktrees } from "../worktrees/worktrees.ts";
 import { type Answers, type Caller, type RepositoryEndpoint, repositoryAnswers } from "./answers.ts";
+import { UserFiles } from "./files.ts";
 import { HOST, type LogLine, type RepositoryCall, type Setup, WORKER } from "./methods.ts";
 
 const now = (): number => performance.now();
@@ -43,6 +44,9 @@ function begin({ target, entries }: Setup): void {
   const worktrees = new Worktrees({ program, follow, now });
   const answers = repositoryAnswers({ program, worktrees, follow });
   host.serve(WORKER.call, async (call, signal) => JSON.stringify(await answer(answers, call, signal)));
+  const files = scope.use(new UserFiles({ host, home: program.home }));
+  host.serve(WORKER.saveFile, (file, signal) => files.save(file, signal));
+  host.serve(WORKER.sendFile, (file, signal) => files.send(file, signal));
   host.serve(WORKER.folder, ({ cwd, state }) => status.set(cwd, state));
   host.serve(WORKER.check, ({ cwds }) => status.check(cwds));
   follow.resume();

@@ -1,6 +1,7 @@
 // The calls between a session host and a git worker. The worker is a user's process: the host trusts no message of it.
 import { z } from "zod";
 import { event, method } from "../../lib/async/rpc.ts";
+import { FileName, FilePath, SavedFile } from "../../protocol/schemas/file.ts";
 import { GitEventReply, GitNotification } from "../../protocol/schemas/follow.ts";
 import { GitStatus } from "../../protocol/schemas/session.ts";
 import { FollowEntry } from "../follow/list.ts";
@@ -21,11 +22,24 @@ export type RepositoryCall = z.infer<typeof RepositoryCall>;
 const FolderState = z.enum(["live", "ended", "left"]);
 export type FolderState = z.infer<typeof FolderState>;
 
+/** Where a session is: the current directory of the first process that is readable, else `workingDir`. */
+const Place = z.object({ pids: z.array(z.int()), workingDir: z.string() });
+/** Names the bytes of one file among the calls of both sides. */
+const Transfer = z.object({ transfer: z.int() });
+const FileToSave = Transfer.extend({ place: Place, name: FileName });
+export type FileToSave = z.infer<typeof FileToSave>;
+const FileToSend = Transfer.extend({ place: Place, path: FilePath });
+export type FileToSend = z.infer<typeof FileToSend>;
+
 export const WORKER = {
   /** The first message. */
   begin: event("begin", Setup),
   /** An endpoint with its input. The answer is JSON as text. */
   call: method("call", RepositoryCall, z.string()),
+  /** Saves a file, whose bytes the worker reads from the host. */
+  saveFile: method("saveFile", FileToSave, SavedFile),
+  /** Sends a file to the host. */
+  sendFile: method("sendFile", FileToSend, z.undefined()),
   folder: event("folder", z.object({ cwd: z.string(), state: FolderState })),
   /** Read the status of these folders; without `cwds` that of all folders where it is older than GIT_CACHE_MS. */
   check: event("check", z.object({ cwds: z.array(z.string()).optional() })),
@@ -50,6 +64,12 @@ export const HOST = {
   /** Stores all followed repositories. */
   store: method("store", z.array(FollowEntry).max(MAX_FOLLOWED_REPOSITORIES), z.undefined()),
   log: event("log", LogLine),
+  /** The next bytes of a file to save, in base64; undefined at its end. */
+  read: method("read", Transfer, z.string().optional()),
+  /** The file to send is open. */
+  opened: event("opened", Transfer.extend({ name: z.string().max(255), size: z.int().min(0) })),
+  /** The next bytes of that file, in base64. Answered when there is room for more. */
+  write: method("write", Transfer.extend({ bytes: z.string() }), z.undefined()),
 };
 
 /** The worker's answer to `gitEvent`; the host adds the sessions. */

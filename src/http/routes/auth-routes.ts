@@ -21,8 +21,10 @@ export function authRoutes(parts: {
   readonly tickets: Tickets<Principal>;
   readonly config: AuthConfig;
   readonly newLoginLink: () => Promise<string>;
+  /** 0: there is no file transfer, so nobody may use it. */
+  readonly maxUploadBytes: number;
 }): Routes {
-  const { login, secondFactor, users, tickets, config, newLoginLink } = parts;
+  const { login, secondFactor, users, tickets, config, newLoginLink, maxUploadBytes } = parts;
   return {
     ...(secondFactor === undefined ? {} : passkeyRoutes({ login, secondFactor, users })),
     authConfig: async (_, { identified }) => {
@@ -47,7 +49,10 @@ export function authRoutes(parts: {
       return { url: await newLoginLink(), expiresIn: LOGIN_LINK_LIFETIME_MS / 1000 };
     },
     verifyToken: async (_, { principal: { user, rights } }) => {
-      return { valid: true, userId: user, permissions: [...permissionsOf(rights)] };
+      const permissions = permissionsOf(rights).filter(
+        (each) => each !== "sessions:files" || maxUploadBytes > 0,
+      );
+      return { valid: true, userId: user, permissions };
     },
     createWsTicket: async (_, { principal }) => ({
       ticket: await tickets.issue(principal),

@@ -69,6 +69,9 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
   if (method === "POST" && segments.length === 1 && segments[0] === "sessions") {
     throw new ServiceError("not_found", "create a session with POST /api/sessions and remoteId");
   }
+  if (method === "POST" && segments.length === 3 && segments[0] === "sessions" && segments[2] === "files") {
+    throw new ServiceError("not_found", "send a file with POST /api/sessions/:id/files");
+  }
   const search = searchOf(query);
   // For the remote all callers of this HQ are one client.
   if (segments.join("/") === NOTIFICATIONS) {

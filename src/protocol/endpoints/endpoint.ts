@@ -23,6 +23,8 @@ export type Endpoint = {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** The body is a file, which the route reads as a stream. */
+  readonly upload?: true;
   readonly reply: Reply;
   readonly errors: readonly ErrorCode[];
 };

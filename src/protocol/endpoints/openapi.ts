@@ -52,17 +52,19 @@ function operation(name: string, endpoint: Endpoint, schemes: Json): Json {
     tags: [endpoint.tag],
     security: endpoint.access === "open" ? [] : Object.keys(schemes).map((scheme) => ({ [scheme]: [] })),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { "application/json": { schema: schemaOf(endpoint.body, "input") } },
-          },
-        }),
+    ...requestBody(endpoint),
     responses: { ...replies(endpoint), ...errorReplies(endpoint) },
   };
 }
+
+function requestBody({ body, upload }: Endpoint): Json {
+  if (upload) return { requestBody: { required: true, content: BYTES } };
+  if (body === undefined) return {};
+  const content = { "application/json": { schema: schemaOf(body, "input") } };
+  return { requestBody: { required: true, content } };
+}
+
+const BYTES = { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
 
 function replies({ reply }: Endpoint): Json {
   if (!("json" in reply)) {

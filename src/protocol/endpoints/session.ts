@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FileName, FilePath, SavedFile } from "../schemas/file.ts";
 import {
   CreateSession,
   Input,
@@ -32,6 +33,11 @@ const ofRunning = endpointsWith({
   ...{ tag: "sessions", host: true, params: Id },
   errors: ["session_not_found", "session_not_running"],
 });
+
+const FILE_ERRORS = [
+  ...(["session_not_found", "file_not_found", "forbidden", "too_many_transfers"] as const),
+  ...(["git_failed", "git_busy", "host_incompatible"] as const),
+] as const;
 
 /** The session host serves these too, on its unix socket. */
 export const sessionEndpoints = {
@@ -151,6 +157,21 @@ export const sessionEndpoints = {
       reply: media("application/json", "an array of { time: seconds since the start, offset, kind, data? }"),
     },
   ),
+  uploadFile: ofRunning.post("/api/sessions/:id/files", "Save a file in the session's current directory", {
+    query: z.object({ name: FileName.describe("if it is taken, the file gets another one") }),
+    upload: true,
+    reply: json(SavedFile, 201),
+    errors: [...FILE_ERRORS, "session_not_running", "body_too_large", "disk_failed", "request_timeout"],
+  }),
+  downloadFile: ofSession.get("/api/sessions/:id/files", "A file, as the session's user may read it", {
+    access: "stream",
+    query: z.object({
+      token: StreamToken,
+      path: FilePath.describe("from the session's current directory, the home directory as ~, or absolute"),
+    }),
+    reply: media("application/octet-stream", "the bytes of the file"),
+    errors: [...FILE_ERRORS, "not_a_file"],
+  }),
 };
 
 const share = endpointsWith({ tag: "shares", params: Id, errors: ["session_not_found"] });

@@ -11,6 +11,8 @@ export const Permission = z.enum([
   "sessions:create",
   /** Type, resize, set markers. */
   "sessions:control",
+  /** Send files into a session, and fetch files of its user. */
+  "sessions:files",
   /** Rename, send signals, end, remove, share. */
   "sessions:manage",
   /** Worktrees, branches and follow mode. */

@@ -17,6 +17,7 @@ import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
 import type { Share } from "../../protocol/schemas/share.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
+import { sendFile } from "../files/send-file.ts";
 import { onlySession } from "../layout/address.ts";
 import { Panes } from "../layout/panes.ts";
 import type { Login } from "../login/login.ts";
@@ -253,7 +254,7 @@ export class Workspace implements Disposable {
   }
 
   #openSession(id: string): OpenSession {
-    const { preferences, schemes, notices } = this.#options;
+    const { preferences, schemes, notices, login } = this.#options;
     return new OpenSession({
       id,
       socket: this.#socket,
@@ -264,6 +265,10 @@ export class Workspace implements Disposable {
       isMachineGone: computed(() => this.machines.isGone(this.sessions.record(id)?.source)),
       onFailed: (what, error) => notices.failed(what, error),
       onSwipe: (direction) => this.isGuests || this.panes.goToNeighbour(direction),
+      sendFile: (file) => {
+        const { token } = login;
+        return sendFile(file, { token, onRefused: () => login.refused(token) });
+      },
     });
   }
 

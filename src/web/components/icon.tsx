@@ -11,6 +11,7 @@ const PATHS = {
   trash: "M4 7h16M10 11v6M14 11v6M6 7l1 13h10l1-13M9 7V4h6v3",
   stop: "M7 7h10v10H7z",
   download: "M12 4v11m0 0 4.5-4.5M12 15l-4.5-4.5M5 20h14",
+  upload: "M12 15V4m0 0L7.5 8.5M12 4l4.5 4.5M5 20h14",
   pencil: "m4 20 1-4L16 5l3 3L8 19l-4 1Zm10-13 3 3",
   fit: "M9 4H4v5M15 4h5v5M9 20H4v-5M15 20h5v-5",
   again: "M19 12a7 7 0 1 1-2-5m2-3v4h-4",

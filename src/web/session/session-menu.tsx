@@ -2,10 +2,12 @@ import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
-import type { SessionProps } from "../app/view-props.ts";
+import type { SessionProps, WorkspaceProps } from "../app/view-props.ts";
 import { useDismissal } from "../components/dismissal.ts";
 import { Icon } from "../components/icon.tsx";
+import { useLoaded } from "../components/loaded.ts";
 import { useToggle } from "../components/toggle.ts";
+import type { Uploads } from "../files/uploads.ts";
 import type { Panes } from "../layout/panes.ts";
 import { Settings } from "../settings/settings.tsx";
 import { ShareDialog } from "./sharing/share-dialog.tsx";
@@ -26,14 +28,12 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
   const sharing = useToggle();
   const settings = useToggle();
   useDismissal(root, menu.isOn, close);
+  const downloading = useToggle();
+  const mayHaveFiles = record !== undefined && workspace.permissions.has("sessions:files");
   // A dialog gives the focus back, as it closes, to what had it: the event that says so comes later than the next key.
-  const share = (): void => {
+  const closing = (act: () => void) => (): void => {
     close();
-    sharing.on();
-  };
-  const adjust = (): void => {
-    close();
-    settings.on();
+    act();
   };
   return (
     <div class="menu-root" ref={root}>
@@ -48,7 +48,8 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
       </button>
       {menu.isOn && (
         <div class="menu" ref={keepInWindow}>
-          {record !== undefined && mayShare && <ShareItem onClick={share} />}
+          {record !== undefined && mayShare && <ShareItem onClick={closing(sharing.on)} />}
+          {mayHaveFiles && <FileItems open={open} closing={closing} onDownload={downloading.on} />}
           {record?.gitRepoPath !== undefined && workspace.permissions.has("repositories:use") && (
             <a class="menu-item" href={routeHash({ view: "worktrees", id: record.id })}>
               <Icon name="branch" />
@@ -59,7 +60,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
           {!workspace.isGuests && (
             <LayoutItems panes={workspace.panes} isNarrow={page.narrow.matches.value} onDone={menu.off} />
           )}
-          <button type="button" class="menu-item" onClick={adjust}>
+          <button type="button" class="menu-item" onClick={closing(settings.on)}>
             <Icon name="settings" />
             Settings…
           </button>
@@ -71,12 +72,58 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
           </p>
         </div>
       )}
+      {record !== undefined && downloading.isOn && (
+        <Download page={page} workspace={workspace} record={record} onClose={downloading.off} />
+      )}
       {settings.isOn && <Settings page={page} onClose={settings.off} />}
       {record !== undefined && sharing.isOn && (
         <ShareDialog page={page} workspace={workspace} open={open} record={record} onClose={sharing.off} />
       )}
     </div>
   );
+}
+
+type FileItemsProps = Pick<SessionProps, "open"> & {
+  /** What closes the menu first. */
+  readonly closing: (act: () => void) => () => void;
+  readonly onDownload: () => void;
+};
+
+function FileItems({ open, closing, onDownload }: FileItemsProps): VNode {
+  return (
+    <>
+      {open.phase.value.kind === "running" && (
+        <button type="button" class="menu-item" onClick={closing(() => chooseFiles(open.uploads))}>
+          <Icon name="upload" />
+          Send a file…
+        </button>
+      )}
+      <button type="button" class="menu-item" onClick={closing(onDownload)}>
+        <Icon name="download" />
+        Download a file…
+      </button>
+    </>
+  );
+}
+
+/** Opens the browser's dialog for files. */
+function chooseFiles(uploads: Uploads): void {
+  const input = document.createElement("input");
+  input.type = "file";
+  input.multiple = true;
+  input.onchange = () => uploads.send(input.files ?? []);
+  input.click();
+}
+
+type DownloadProps = WorkspaceProps & { readonly record: SessionRecord; readonly onClose: () => void };
+
+/** Loads the dialog when it is first needed. */
+function Download({ page, ...props }: DownloadProps): VNode | undefined {
+  const code = useLoaded(
+    () => import("../files/download-dialog.tsx"),
+    (error) => page.notices.failed("The dialog did not load; reload the page", error),
+  );
+  return code && <code.DownloadDialog {...props} />;
 }
 
 function ShareItem({ onClick }: { readonly onClick: () => void }): VNode {

@@ -4,6 +4,7 @@ import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { useLoaded } from "../components/loaded.ts";
 import { useToggle } from "../components/toggle.ts";
+import { SessionFiles } from "../files/session-files.tsx";
 import { MachineBanner } from "../machines/machine-banner.tsx";
 import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
@@ -24,6 +25,7 @@ type SessionViewProps = SessionProps & {
 
 export function SessionView({ page, workspace, open, isFocused, playFrom, label }: SessionViewProps): VNode {
   const searching = useToggle();
+  const body = useRef<HTMLDivElement>(null);
   const phase = open.phase.value;
   const link = open.link.value;
   useSearchKey(isFocused, searching.on);
@@ -35,7 +37,7 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
   return (
     <section class="session" aria-label={label}>
       <SessionHead page={page} workspace={workspace} open={open} onSearch={searching.on} />
-      <div class="session-body">
+      <div class="session-body" ref={body}>
         <TerminalPane open={open} isFocused={isFocused} isCovered={playFrom !== undefined} />
         <div class="overlay top">
           {searching.isOn && <SearchBar search={open.emulator.search} onClose={closeSearch} />}
@@ -48,6 +50,7 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
         {open.isInputPending.value && (
           <output class="pending-input">No answer yet: what you typed may not have arrived.</output>
         )}
+        <SessionFiles page={page} workspace={workspace} open={open} area={body} />
         {link !== undefined && <div class="link-target">{link}</div>}
         {phase.kind === "missing" && <Missing workspace={workspace} />}
         <MachineBanner workspace={workspace} open={open} />

@@ -5,9 +5,12 @@ import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ExitEvent, SessionEvent } from "../../protocol/frame/event.ts";
 import type { Subscribed } from "../../protocol/frame/payload.ts";
+import type { SavedFile } from "../../protocol/schemas/file.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
+import type { FileToSend } from "../files/send-file.ts";
+import { Uploads } from "../files/uploads.ts";
 import type { Preferences } from "../preferences.ts";
 import type { Ending } from "../session/words.ts";
 import { BellSound } from "./bell.ts";
@@ -42,6 +45,7 @@ type OpenSessionOptions = {
   readonly isMachineGone: ReadonlySignal<boolean>;
   readonly onFailed: (what: string, error: unknown) => void;
   readonly onSwipe: (direction: SwipeDirection) => void;
+  readonly sendFile: (file: FileToSend) => Promise<SavedFile>;
 };
 
 export class OpenSession implements Disposable {
@@ -51,6 +55,7 @@ export class OpenSession implements Disposable {
   readonly modifiers = new ModifierKeys();
   readonly clipboard: ClipboardRequests;
   readonly reachability: Reachability;
+  readonly uploads: Uploads;
   readonly palette: ReadonlySignal<Palette>;
   readonly #options: OpenSessionOptions;
   readonly #stream: SessionStream;
@@ -72,6 +77,8 @@ export class OpenSession implements Disposable {
     this.palette = computed(() => paletteOf(preferences.current.value.theme, schemes.scheme.value));
     this.clipboard = new ClipboardRequests({ sessionId: this.id, preferences, write: writeClipboard });
     this.emulator = this.#scope.use(this.#newEmulator());
+    const paste = (text: string): void => this.emulator.paste(text);
+    this.uploads = this.#scope.use(new Uploads({ ...options, paste }));
     this.sizing = new Sizing({
       drawing: this.emulator,
       fontSizePx: options.preferences.current.peek().fontSizePx,

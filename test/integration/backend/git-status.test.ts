@@ -1,6 +1,6 @@
 import { LiveStatus } from "../../../src/git/status/live-status.ts";
 import { SessionFolders } from "../../../src/repositories/session-folders.ts";
-import type { StatusSource } from "../../../src/sessions/local-sessions.ts";
+import type { StatusSource } from "../../../src/sessions/user-folders.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { describeBackend } from "./conformance.ts";
 import { ownTerminals } from "./own-terminals.ts";

@@ -2,9 +2,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalSessions, type StatusSource } from "../../../src/sessions/local-sessions.ts";
+import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
 import { Screens } from "../../../src/sessions/screen/screens.ts";
 import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
+import type { StatusSource } from "../../../src/sessions/user-folders.ts";
 import type { BackendUnderTest } from "./stage.ts";
 
 /** The user whom programs run as. */

@@ -99,6 +99,11 @@ test.each(["dark", "light"] as const)(
     await page.page.getByRole("dialog", { name: "Settings" }).waitFor();
     found.push(...(await findings(page, "settings")));
     await page.button("Close").click();
+    await page.button("More").click();
+    await page.button("Download a file…").click();
+    await page.page.getByRole("dialog", { name: "Download a file" }).waitFor();
+    found.push(...(await findings(page, "download")));
+    await page.button("Close").click();
     await page.enter(String.raw`printf '\e]52;c;aGVsbG8=\a'`);
     await page.button("Never here").waitFor();
     found.push(...(await findings(page, "clipboard")));

@@ -37,7 +37,13 @@ test("each role has what it is there for, and admin has everything", () => {
     "audit:view",
   ];
   const inOrder = (...of: readonly string[]) => Permission.options.filter((each) => of.includes(each));
-  const using = ["sessions:create", "sessions:control", "sessions:manage", "repositories:use"];
+  const using = [
+    "sessions:create",
+    "sessions:control",
+    "sessions:files",
+    "sessions:manage",
+    "repositories:use",
+  ];
   expect(Object.fromEntries(Role.options.map((role) => [role, lacking(role)]))).toEqual({
     viewer: inOrder(...using, ...managing),
     user: managing,

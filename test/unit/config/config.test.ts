@@ -29,6 +29,7 @@ test("the defaults are those of the specification", () => {
     rateLimits: { sessions: 10, apiCalls: 100 },
     recording: { maxBytes: 268_435_456, withInput: false, keep: undefined },
     graceMs: 20_000,
+    maxUploadBytes: 100 * 1024 * 1024,
     drainDelayMs: 0,
     sessionHost: "apart",
     log: { level: "info", format: "auto" },

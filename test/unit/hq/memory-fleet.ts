@@ -127,6 +127,14 @@ export class MemoryRemote implements RemoteSessionBackend {
     return this.memory.view(id, view);
   }
 
+  saveFile(): Promise<never> {
+    return this.memory.saveFile();
+  }
+
+  openFile(): Promise<never> {
+    return this.memory.openFile();
+  }
+
   subscribe(id: string, sink: Sink): Promise<Subscription> {
     return this.memory.subscribe(id, sink);
   }

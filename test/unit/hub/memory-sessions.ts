@@ -218,6 +218,14 @@ export class MemorySessions implements SessionBackend {
     return { type: "application/octet-stream", body: this.#pieces(viewOf(session, view)) };
   }
 
+  async saveFile(): Promise<never> {
+    throw new ServiceError("forbidden", "there are no files");
+  }
+
+  async openFile(): Promise<never> {
+    throw new ServiceError("forbidden", "there are no files");
+  }
+
   async subscribe(id: string, sink: Sink): Promise<Subscription> {
     const session = this.#session(id);
     if (session.sink !== undefined)

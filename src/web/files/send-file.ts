@@ -1,0 +1,64 @@
+import { endpointPath } from "../../protocol/endpoints/endpoint.ts";
+import { sessionEndpoints } from "../../protocol/endpoints/session.ts";
+import { errorFromBody, ServiceError } from "../../protocol/errors.ts";
+import { SavedFile } from "../../protocol/schemas/file.ts";
+
+export type FileToSend = {
+  readonly sessionId: string;
+  readonly file: File;
+  /** Bytes that have left. */
+  readonly onProgress: (bytes: number) => void;
+  readonly signal: AbortSignal;
+};
+
+const UNAUTHORIZED = 401;
+
+/** Sends a file to a session; fetch does not tell of progress. Rejects with the server's error, or the signal's reason. */
+export async function sendFile(
+  { sessionId, file, onProgress, signal }: FileToSend,
+  { token, onRefused }: { readonly token: string | undefined; readonly onRefused: () => void },
+): Promise<SavedFile> {
+  const request = new XMLHttpRequest();
+  const ended = Promise.withResolvers<void>();
+  const path = endpointPath(sessionEndpoints.uploadFile, { id: sessionId });
+  request.open("POST", `${path}?${new URLSearchParams({ name: file.name })}`);
+  if (token !== undefined) request.setRequestHeader("authorization", `Bearer ${token}`);
+  request.upload.onprogress = ({ loaded }) => onProgress(loaded);
+  request.onload = () => ended.resolve();
+  request.onerror = () => ended.reject(brokenOff());
+  const abort = (): void => {
+    request.abort();
+    ended.reject(signal.reason);
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  request.send(file);
+  try {
+    await ended.promise;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+  const answer = parsed(request.responseText);
+  if (request.status === UNAUTHORIZED) onRefused();
+  if (request.status === 201) return SavedFile.parse(answer);
+  throw errorFromBody(answer, "host_unreachable", refusal(request.status));
+}
+
+/** The words for an answer that is not the server's. */
+function refusal(status: number): string {
+  if (status === 413) return "a proxy in front of the server refuses files of this size; raise its limit";
+  return `a proxy in front of the server answered with status ${status}`;
+}
+
+/** The browser tells no more. */
+function brokenOff(): ServiceError {
+  const message = "the connection broke off, or the file cannot be read; send it again";
+  return new ServiceError("host_unreachable", message);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
