@@ -31,6 +31,17 @@ async function addressOf({ page }: PageDriver): Promise<string> {
   return String(await page.evaluate("location.hash"));
 }
 
+/** Finds a session in the empty pane that has the keyboard. */
+async function choose({ page }: PageDriver, name: string): Promise<void> {
+  await page.keyboard.type(name);
+  await page.locator("[role=option][aria-selected=true]", { hasText: name }).waitFor();
+  await page.keyboard.press("Enter");
+}
+
+async function widthBecomes(page: PageDriver, matches: (cols: number) => boolean): Promise<void> {
+  await expect.poll(async () => matches((await page.size()).cols)).toBe(true);
+}
+
 /** The columns that the program in the focused pane sees. */
 async function columns(page: PageDriver, mark: string): Promise<number> {
   await page.page.keyboard.type(`echo ${mark}-$(tput cols)-\n`);
@@ -42,14 +53,14 @@ test("a pane is split by keys, each has a terminal of its own size, and keys go 
   const [one, two] = [await shell("one"), await shell("two")];
   await using page = await open(`#/s/${one}`);
   await page.shows("one> ");
+  await widthBecomes(page, (cols) => cols > 80);
   const wide = await columns(page, "wide");
   await page.page.keyboard.press("Control+Shift+E");
-  await page.page.keyboard.type("two shell");
-  await page.page.keyboard.press("Enter");
+  await choose(page, "two shell");
   await page.shows("two> ");
   expect(await addressOf(page)).toBe(`#/l/${one}|*${two}`);
-  const half = await columns(page, "half");
-  expect(half).toBeLessThan(wide * 0.6);
+  await widthBecomes(page, (cols) => cols < wide * 0.6);
+  expect(await columns(page, "half")).toBeLessThan(wide * 0.6);
   await page.page.keyboard.press("Control+Shift+ArrowLeft");
   await page.shows("one> ");
   await page.page.keyboard.type("echo left-$((1 + 1))\n");
@@ -115,8 +126,7 @@ test("tabs are left, closed and restored by the address; a hidden one has no sub
   await expect.poll(subscribed).toEqual([one, two].toSorted());
   await page.button("More").nth(1).click();
   await page.button("New tab").click();
-  await page.page.keyboard.type("three shell");
-  await page.page.keyboard.press("Enter");
+  await choose(page, "three shell");
   await page.shows("three> ");
   await expect.poll(subscribed).toEqual([three]);
   expect(await addressOf(page)).toBe(`#/l/${one}|*${two},${three}?tab=2`);
@@ -162,7 +172,7 @@ test("a phone shows one pane, and a swipe leads to the next of the layout", asyn
     const isWhole =
       "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.terminal-pane'))";
     await page.phase("running");
-    await expect.poll(async () => (await page.size()).cols).toBeLessThan(80);
+    await widthBecomes(page, (cols) => cols < 80);
     await expect.poll(() => page.page.evaluate(isWhole)).toBe(true);
     await devtools.send("Input.dispatchTouchEvent", {
       type: "touchStart",

@@ -53,8 +53,8 @@ test("an ended session is played to its end, paused, and sought in by keys, slid
   await expect.poll(() => screen(page)).toContain("step-three");
   await page.button("Play").waitFor();
   await page.page.getByRole("button", { name: /^Marker after one at / }).click();
-  await expect.poll(() => screen(page)).not.toContain("step-two");
-  expect(await screen(page)).toContain("step-one");
+  // The screen is empty for a moment while it is drawn anew.
+  await expect.poll(() => screen(page)).toMatch(/step-one(?!.*step-two)/s);
   expect(await position(page)).toBeCloseTo(marker?.[0] ?? Number.NaN, 1);
   await page.button("Play").focus();
   const pressed = async <T>(key: string, seen: (page: PageDriver) => Promise<T>): Promise<T> => {
@@ -129,7 +129,7 @@ test("going back in time from a running session shows any moment and what comes 
   const slider = page.page.getByRole("slider", { name: "Position" });
   const end = async (): Promise<number> => Number(await slider.getAttribute("max"));
   await page.enter("echo before-$((1 + 1))");
-  await page.shows("\nbefore-2\n");
+  await page.shows("\nbefore-2\nready> ");
   await page.page.keyboard.press("Control+Shift+H");
   // All that there was, paused.
   await expect.poll(() => screen(page)).toContain("before-2");

@@ -39,9 +39,10 @@ test("the owner sees who watches and who types, and takes typing back from a gue
   await guest.button("Save").click();
   await guest.page.getByRole("button", { name: /^Watching: you, User/ }).waitFor();
   await owner.page.getByRole("button", { name: /^Watching: you, Ana \(guest\)/ }).waitFor();
+  // It is over some seconds later.
+  const typing = owner.page.getByRole("button", { name: /Typing: Ana \(guest\)$/ }).waitFor();
   await guest.enter("echo from-$((1 + 1))");
-  await owner.shows("\nfrom-2\n");
-  await owner.page.getByRole("button", { name: /Typing: Ana \(guest\)$/ }).waitFor();
+  await Promise.all([typing, owner.shows("\nfrom-2\n")]);
   const size = await owner.size();
   // Neither a bigger window nor the button resizes the session.
   await guest.page.setViewportSize({ width: 900, height: 640 });
