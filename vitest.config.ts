@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * The others follow by size.
  */
 const LONGEST = [
+  "git/follow",
   "git/histories",
   "containers/systemd",
   "testing/package",
@@ -19,11 +20,14 @@ const LONGEST = [
   "auth/oidc-renewal",
   "containers/compose",
   "containers/packages",
+  "testing/package",
   "auth/ssh-login",
   "hq/cuts",
   "rolling-restart",
   "git/injection",
   "browser/share",
+  "websocket/work-events",
+  "browser/accessible",
   "hq/sessions",
   "readme",
   "browser/sessions",
@@ -60,6 +64,7 @@ const LONGEST = [
   "cluster/registration",
   "cluster/expiry",
   "containers/user-cgroups",
+  "kubernetes/backup",
   "kubernetes/nodes",
   "kubernetes/ha",
   "kubernetes/probes",
