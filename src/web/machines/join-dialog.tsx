@@ -5,6 +5,7 @@ import type { Page } from "../app/page.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/failure.tsx";
+import { LifetimeField } from "../components/lifetime-field.tsx";
 import { useSubmission } from "../components/submission.ts";
 import { TextField } from "../components/text-field.tsx";
 import { joinCommand } from "./join-command.ts";
@@ -50,16 +51,7 @@ export function JoinDialog({ page, overview, onClose }: JoinDialogProps): VNode 
               maxLength: 128,
             }}
           />
-          <label class="field">
-            <span>The token works for</span>
-            <select name="lifetime">
-              {LIFETIMES.map(({ seconds, words }) => (
-                <option key={seconds} value={seconds}>
-                  {words}
-                </option>
-              ))}
-            </select>
-          </label>
+          <LifetimeField label="The token works for" choices={LIFETIMES} />
           <Failure words={failure} />
           <button type="submit" class="button primary wide" disabled={isBusy}>
             {isBusy ? "Creating…" : "Create a token"}

@@ -4,7 +4,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { ClientFlag, encodeJson, encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { type CreateShare, NewShare, type ShareMode } from "../../../src/protocol/schemas/share.ts";
+import type { NewShare } from "../../../src/protocol/schemas/share.ts";
 import { SessionViewer } from "../../../src/protocol/schemas/viewer.ts";
 import { People, Person } from "../harness/people.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
@@ -37,16 +37,6 @@ afterAll(async () => {
   await people[Symbol.asyncDispose]();
 });
 
-async function share(
-  session: SessionRecord,
-  mode: ShareMode,
-  more: Partial<CreateShare> = {},
-): Promise<NewShare> {
-  const answer = await owner.ask(`/api/sessions/${session.id}/share`, { body: { mode, ...more } });
-  expect(answer.status).toBe(201);
-  return NewShare.parse(answer.json);
-}
-
 const guestOf = ({ token }: NewShare): Person => new Person(hq, token);
 
 describe.each(["a server", "a remote of an HQ"])("a session of %s", (where) => {
@@ -55,7 +45,7 @@ describe.each(["a server", "a remote of an HQ"])("a session of %s", (where) => {
 
   test("a guest who may type does not resize, nor reset the size, in any way", async () => {
     const session = await startCat();
-    const made = await share(session, "type");
+    const made = await owner.share(session, "type");
     expect(made).toMatchObject({ resize: false });
     await attackSize(guestOf(made), session);
     expect((await owner.ask(`/api/sessions/${session.id}`)).json).toMatchObject({ cols: 80, rows: 24 });
@@ -84,9 +74,9 @@ describe.each(["a server", "a remote of an HQ"])("a session of %s", (where) => {
     expect((await guest.ask(path)).json).not.toHaveProperty("mayResize");
   }
 
-  test("typing is revoked on open sockets, for tickets bought before and over REST, and the guest goes on watching", async () => {
+  test("a revoked link to type takes no more input on open sockets, with older tickets or over REST, and its guest keeps watching", async () => {
     const session = await startCat();
-    const made = await share(session, "type", { resize: true });
+    const made = await owner.share(session, "type", { resize: true });
     const guest = guestOf(made);
     const path = `/api/sessions/${session.id}`;
     await using socket = await guest.connect();
@@ -122,7 +112,7 @@ describe.each(["a server", "a remote of an HQ"])("a session of %s", (where) => {
 test("who watches and who types is told to those who ask, and to guests without the names of users", async () => {
   // The HQ answers for its own viewers, wherever the session runs.
   const session = await owner.start({ command: ["cat"], cwd: "/", remoteId: workerId });
-  const made = await share(session, "type");
+  const made = await owner.share(session, "type");
   const guest = guestOf(made);
   await using mine = await owner.connect();
   mine.subscribe(session.id, { flags: FLAGS | ClientFlag.Viewers, from: 0 });

@@ -7,7 +7,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { type CreateShare, NewShare, type ShareMode } from "../../../src/protocol/schemas/share.ts";
+import { NewShare } from "../../../src/protocol/schemas/share.ts";
 import { bestTime } from "../harness/best-time.ts";
 import type { Question } from "../harness/http.ts";
 import { logIn, PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
@@ -35,21 +35,11 @@ afterAll(async () => {
 
 const startCat = (): Promise<SessionRecord> => owner.start({ command: ["cat"], cwd: "/" });
 
-async function share(
-  session: SessionRecord,
-  mode: ShareMode,
-  more: Partial<CreateShare> = {},
-): Promise<NewShare> {
-  const answer = await owner.ask(`/api/sessions/${session.id}/share`, { body: { mode, ...more } });
-  expect(answer.status).toBe(201);
-  return NewShare.parse(answer.json);
-}
-
 const guestOf = ({ token }: NewShare): Person => new Person(server, token);
 
 test("a link tells what it opens, until when, and where", async () => {
   const session = await startCat();
-  const made = await share(session, "view", { expiresIn: 600 });
+  const made = await owner.share(session, "view", { expiresIn: 600 });
   expect(made).toMatchObject({ sessionId: session.id, mode: "view", createdBy: people.one });
   expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBeGreaterThan(595_000);
   expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBeLessThanOrEqual(600_000);
@@ -59,7 +49,7 @@ test("a link tells what it opens, until when, and where", async () => {
 });
 
 test("all links of a user's sessions are listed at once, and none of another user's", async () => {
-  const made = await share(await startCat(), "view");
+  const made = await owner.share(await startCat(), "view");
   const listedBy = async (person: Person) => (await person.ask("/api/shares")).json;
   expect(await listedBy(owner)).toContainEqual(
     expect.objectContaining({ id: made.id, createdBy: people.one }),
@@ -102,7 +92,7 @@ describe.each(["view", "type"] as const)("a guest who may %s", (mode) => {
   beforeAll(async () => {
     session = await startCat();
     await owner.ask(`/api/sessions/${session.id}/input`, { body: { text: "for the guest\r" } });
-    guest = guestOf(await share(session, mode));
+    guest = guestOf(await owner.share(session, mode));
     path = `/api/sessions/${session.id}`;
   });
 
@@ -154,7 +144,7 @@ describe.each(["view", "type"] as const)("a guest who may %s", (mode) => {
 
 test("a guest who may look can neither type nor resize, in any way", async () => {
   const session = await startCat();
-  const guest = guestOf(await share(session, "view"));
+  const guest = guestOf(await owner.share(session, "view"));
   const path = `/api/sessions/${session.id}`;
   for (const [where, body] of [
     ["input", { text: "x" }],
@@ -179,7 +169,7 @@ test("a guest who may look can neither type nor resize, in any way", async () =>
 
 test("a guest who may type does, and resizes where the link says so", async () => {
   const session = await startCat();
-  const guest = guestOf(await share(session, "type", { resize: true }));
+  const guest = guestOf(await owner.share(session, "type", { resize: true }));
   expect((await guest.ask(`/api/sessions/${session.id}`)).json).toMatchObject({ mayResize: true });
   await using socket = await guest.connect();
   socket.subscribe(session.id, { flags: FLAGS, from: 0 });
@@ -191,7 +181,7 @@ test("a guest who may type does, and resizes where the link says so", async () =
 
 test("a link is short and tells whoever has it nothing of the session, and one changed at any letter opens nothing", async () => {
   const session = await startCat();
-  const { token, path } = await share(session, "view");
+  const { token, path } = await owner.share(session, "view");
   expect(path.length).toBeLessThan(50);
   expect(token).not.toContain(session.id);
   for (const at of [0, 15, 16, 17, token.length - 1]) {
@@ -205,12 +195,12 @@ test("a link is short and tells whoever has it nothing of the session, and one c
 
 test("a revoked link opens nothing, and whoever came by it is out within a second", async () => {
   const session = await startCat();
-  const kept = await share(session, "view");
+  const kept = await owner.share(session, "view");
   await using staying = await guestOf(kept).connect();
   const path = `/api/sessions/${session.id}/shares`;
   let revoked = kept;
   const left = async (): Promise<number> => {
-    revoked = await share(session, "type");
+    revoked = await owner.share(session, "type");
     await using leaving = await guestOf(revoked).connect();
     const at = performance.now();
     expect((await owner.ask(`${path}/${revoked.id}`, { method: "DELETE" })).status).toBe(200);
@@ -230,7 +220,7 @@ test("a revoked link opens nothing, and whoever came by it is out within a secon
 test("a session that was removed takes its links along, and a later one of its id is not opened by them", async () => {
   const first = await owner.start({ command: ["cat"], cwd: "/" });
   const { id } = first;
-  const guest = guestOf(await share(first, "type"));
+  const guest = guestOf(await owner.share(first, "type"));
   await using socket = await guest.connect();
   await owner.ask(`/api/sessions/${id}`, { method: "DELETE" });
   await owner.ask(`/api/sessions/${id}`, { method: "DELETE" });
@@ -244,7 +234,7 @@ test("a session that was removed takes its links along, and a later one of its i
 
 test("an ended session can still be looked at by its link", async () => {
   const session = await owner.start({ command: ["echo", "the result"], cwd: "/" });
-  const guest = guestOf(await share(session, "view"));
+  const guest = guestOf(await owner.share(session, "view"));
   await using socket = await guest.connect();
   socket.subscribe(session.id, { flags: FLAGS, from: 0 });
   await socket.event("exit");
@@ -253,7 +243,7 @@ test("an ended session can still be looked at by its link", async () => {
 
 test("the file that lists the links holds nothing that opens a session, and is the server's alone", async () => {
   const session = await startCat();
-  const { id, token } = await share(session, "view");
+  const { id, token } = await owner.share(session, "view");
   const file = join(server.controlDir, "logins.json");
   const text = await readFile(file, "utf8");
   expect(text).toContain(id);

@@ -1,19 +1,10 @@
 // Who watches a session and who types, seen by its owner and by a guest.
 import { expect, test } from "vitest";
 import type { PageDriver } from "./page-driver.ts";
+import { ACCOUNT, openOwner } from "./session-owner.ts";
 import { useStage } from "./stage.ts";
 
-const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
 const stage = useStage({ env: ACCOUNT, flags: [] });
-
-async function openOwner(): Promise<PageDriver> {
-  const { server, chromium } = stage();
-  const owner = await chromium.open(server.url);
-  await owner.page.getByLabel("Password").fill(ACCOUNT.SERVICE_PASSWORD);
-  await owner.button("Log in").click();
-  await owner.startShell();
-  return owner;
-}
 
 /** A link whose guests may type; the dialog is closed. */
 async function shareTyping(owner: PageDriver): Promise<string> {
@@ -29,7 +20,7 @@ async function shareTyping(owner: PageDriver): Promise<string> {
 
 test("the owner sees who watches and who types, and takes typing back from a guest, who goes on watching", async () => {
   const { chromium } = stage();
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   const presence = (page: PageDriver) => page.page.getByRole("button", { name: /^Watching: / });
   const link = await shareTyping(owner);
   await using guest = await chromium.open(link, { viewport: { width: 700, height: 500 } });

@@ -1,20 +1,10 @@
 // Links to one session: made, followed by a guest, taken back.
 import { expect, test } from "vitest";
 import type { PageDriver } from "./page-driver.ts";
+import { ACCOUNT, openOwner } from "./session-owner.ts";
 import { useStage } from "./stage.ts";
 
-const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
 const stage = useStage({ env: ACCOUNT, flags: [] });
-
-/** The owner of a session, in front of its shell. */
-async function openOwner(): Promise<PageDriver> {
-  const { server, chromium } = stage();
-  const owner = await chromium.open(server.url);
-  await owner.page.getByLabel("Password").fill(ACCOUNT.SERVICE_PASSWORD);
-  await owner.button("Log in").click();
-  await owner.startShell();
-  return owner;
-}
 
 async function openDialog(owner: PageDriver): Promise<void> {
   await owner.button("More").click();
@@ -39,7 +29,7 @@ async function closeDialog(owner: PageDriver): Promise<void> {
 }
 
 test("closing the dialog gives the terminal the focus, and does not take it from what is opened right after", async () => {
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   await openDialog(owner);
   await closeDialog(owner);
   await owner.page.keyboard.type("echo closed-$((1 + 1))\n");
@@ -58,7 +48,7 @@ test("closing the dialog gives the terminal the focus, and does not take it from
 
 test("a guest who may watch sees everything, types nothing and finds nothing else", async () => {
   const { server, chromium } = stage();
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   await owner.enter("echo before-$((1 + 1))");
   await owner.shows("\nbefore-2\n");
   const link = await share(owner, "View only");
@@ -97,7 +87,7 @@ test("a guest who may watch sees everything, types nothing and finds nothing els
 
 test("a guest of a link from now on sees the screen as it is and what comes, and nothing from before", async () => {
   const { chromium } = stage();
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   await owner.enter("echo before-$((1 + 1)); clear; echo still-$((1 + 2))");
   await owner.shows("still-3\n");
   await openDialog(owner);
@@ -114,7 +104,7 @@ test("a guest of a link from now on sees the screen as it is and what comes, and
 
 test("a guest who may type types, in the size of the owner's window until it is changed", async () => {
   const { chromium } = stage();
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   await openDialog(owner);
   await owner.page.getByLabel("Can type").check();
   await owner.page.getByLabel("May also resize the terminal").check();
@@ -135,7 +125,7 @@ test("a guest who may type types, in the size of the owner's window until it is 
 
 test("a revoked link throws its guests out and opens nothing, others go on", async () => {
   const { chromium } = stage();
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   const revoked = await share(owner, "View only");
   await using guest = await chromium.open(revoked);
   await guest.phase("watching");
@@ -162,7 +152,7 @@ test("a revoked link throws its guests out and opens nothing, others go on", asy
 });
 
 test("a link that is made while the list of links is still on its way stays in it", async () => {
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   const made = Promise.withResolvers<void>();
   await owner.page.route("**/shares", async (route) => {
     const response = await route.fetch();
@@ -180,7 +170,7 @@ test("a link that is made while the list of links is still on its way stays in i
 });
 
 test("a link that could not be revoked is still there to be copied, one that was revoked is not", async () => {
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   const link = await share(owner, "View only");
   const field = owner.page.getByRole("textbox", { name: "The link" });
   await owner.page.route("**/shares/*", (route) => route.abort());
@@ -194,7 +184,7 @@ test("a link that could not be revoked is still there to be copied, one that was
 
 test("who is logged in and follows a link is a guest in that tab alone", async () => {
   const { server } = stage();
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   const link = await share(owner, "View only");
   await closeDialog(owner);
   // In a tab where the page is already, too.
@@ -211,7 +201,7 @@ test("who is logged in and follows a link is a guest in that tab alone", async (
 
 test("a session that is removed is gone for its guests", async () => {
   const { chromium } = stage();
-  await using owner = await openOwner();
+  await using owner = await openOwner(stage());
   const link = await share(owner, "Can type");
   await closeDialog(owner);
   await using guest = await chromium.open(link);

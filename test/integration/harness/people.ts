@@ -3,6 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import { type CreateShare, NewShare, type ShareMode } from "../../../src/protocol/schemas/share.ts";
 import { SystemUser } from "../auth/system-user.ts";
 import { type Answer, ask, type Question } from "./http.ts";
 import { keepLogins, knownToken } from "./known-logins.ts";
@@ -87,6 +88,13 @@ export class Person {
     const answer = await this.ask("/api/sessions", { body });
     if (answer.status !== 201) throw new Error(`status ${answer.status}: ${answer.text}`);
     return answer.json;
+  }
+
+  /** A new share link. */
+  async share(session: SessionRecord, mode: ShareMode, more: Partial<CreateShare> = {}): Promise<NewShare> {
+    const answer = await this.ask(`/api/sessions/${session.id}/share`, { body: { mode, ...more } });
+    if (answer.status !== 201) throw new Error(`status ${answer.status}: ${answer.text}`);
+    return NewShare.parse(answer.json);
   }
 
   /** The ids of the sessions that are listed. */

@@ -9,6 +9,7 @@ import { CopyButton } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Failure } from "../../components/failure.tsx";
 import { Icon } from "../../components/icon.tsx";
+import { LifetimeField } from "../../components/lifetime-field.tsx";
 import { useSubmission } from "../../components/submission.ts";
 import { nameWords } from "../words.ts";
 import { ShareList, useShares } from "./share-list.tsx";
@@ -103,16 +104,7 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
           history.value = value;
         }}
       />
-      <label class="field">
-        <span>For how long</span>
-        <select name="lifetime" defaultValue={String(HOUR_S)}>
-          {LIFETIMES.map(({ seconds, words }) => (
-            <option key={seconds} value={seconds}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
+      <LifetimeField label="For how long" choices={LIFETIMES} />
       <Failure words={failure} />
       <button type="submit" class="button primary wide" disabled={isBusy}>
         {isBusy ? "Creating the link…" : "Create a link"}
