@@ -23,13 +23,15 @@ export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identi
   const started = performance.now();
   // Requests are unlimited, and the list may be long.
   const counts = singleFlight(() => countsOf(backend));
+  // Reading it anew would open the files of the control group each time.
+  const cores = availableParallelism();
   return async () => ({
     ...{ status: "healthy", version, mode, pid: process.pid, protocol: PROTOCOL_REVISION },
     instanceId: instanceId(),
     uptime: Math.floor((performance.now() - started) / 1000),
     ...(identity.running === undefined ? await counts() : { sessions: identity.running() }),
     timestamp: new Date().toISOString(),
-    load: machineLoad(),
+    load: machineLoad(cores),
     ...(remoteId === undefined ? {} : { remoteId }),
     ...(remotes === undefined ? {} : { remotes: remotes() }),
     ...(hqSessions === undefined ? {} : { hqSessions }),
@@ -37,9 +39,9 @@ export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identi
   });
 }
 
-function machineLoad(): number {
+function machineLoad(cores: number): number {
   const [lastMinute = 0] = loadavg();
-  return Math.round((lastMinute / availableParallelism()) * 100) / 100;
+  return Math.round((lastMinute / cores) * 100) / 100;
 }
 
 /** The number of running sessions whose output is not being recorded. */

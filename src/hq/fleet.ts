@@ -18,6 +18,7 @@ import type {
 } from "../protocol/schemas/session.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
+import { ListedSessions } from "./listed-sessions.ts";
 import { Ownership } from "./ownership.ts";
 import { placed } from "./placement.ts";
 import type { Registry, RegistryChange } from "./registry/registry.ts";
@@ -50,8 +51,7 @@ export class Fleet implements SessionBackend {
   readonly #search: Search;
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
-  /** Cached until something changes. */
-  #listed: readonly SessionRecord[] | undefined;
+  readonly #listed = new ListedSessions();
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -100,7 +100,7 @@ export class Fleet implements SessionBackend {
   }
 
   get running(): number {
-    return this.all().filter(({ status }) => status === "running").length;
+    return this.#listed.running;
   }
 
   /** Returns the same array until something changes. */
@@ -110,10 +110,7 @@ export class Fleet implements SessionBackend {
 
   /** Newest first. */
   all(): readonly SessionRecord[] {
-    this.#listed ??= this.#listedRemotes()
-      .flatMap((remote) => [...remote.records.values()].filter(({ id }) => this.#owners.of(id) === remote))
-      .sort((a, b) => Number(a.created < b.created) - Number(a.created > b.created));
-    return this.#listed;
+    return this.#listed.all();
   }
 
   find(id: string): SessionRecord | Promise<SessionRecord> {
@@ -286,7 +283,6 @@ export class Fleet implements SessionBackend {
 
   #heard(remote: RemoteConnection, event: ServerEvent): void {
     const { type, sessionId, record } = event;
-    this.#listed = undefined;
     if (record !== undefined && this.#owners.claim(record.id, remote)) {
       const { log } = this.#options;
       log.warn(
@@ -294,6 +290,7 @@ export class Fleet implements SessionBackend {
         "another remote already has the session id",
       );
     }
+    if (sessionId !== undefined) this.#list(sessionId);
     // If another remote had the id first, the id means that remote's session, and this event is not reported.
     const isOwner = sessionId === undefined || (this.#owners.of(sessionId) ?? remote) === remote;
     if (isOwner && remote.isListed) this.#events.emit(event);
@@ -301,11 +298,17 @@ export class Fleet implements SessionBackend {
       this.#release(sessionId ?? "", remote);
   }
 
+  /** To be called with each id whose owner, record or owner's listing has changed. */
+  #list(sessionId: string): void {
+    const owner = this.#owners.of(sessionId);
+    this.#listed.set(sessionId, owner?.isListed === true ? owner.records.get(sessionId) : undefined);
+  }
+
   /** The id is free now, or belongs to the next remote that has it. */
   #release(sessionId: string, remote: RemoteConnection): void {
     const next = this.#owners.release(sessionId, remote);
     const record = next?.isListed === true ? next.records.get(sessionId) : undefined;
-    this.#listed = undefined;
+    this.#list(sessionId);
     if (record !== undefined) this.#events.emit(sessionEvent("session-changed", record));
   }
 
@@ -318,7 +321,7 @@ export class Fleet implements SessionBackend {
     // A remote that is alive sees its connection close and registers again.
     remote.isListed = false;
     remote.sessions.retarget(undefined);
-    this.#listed = undefined;
+    for (const sessionId of remote.records.keys()) this.#list(sessionId);
     this.#tell("remote-left", { id, name, url });
     this.#forgetUnwatched();
   }

@@ -45,6 +45,8 @@ export class Registry implements Disposable {
   readonly #table: SealedTable<RegistryEntry>;
   /** By name. At most MAX_DOWN_REMOTES are down; beyond that the first to go down is forgotten. */
   readonly #states = new Map<string, RemoteState>();
+  /** Cached until a state changes. */
+  #registeredStates: readonly RegisteredState[] | undefined;
   readonly #changes = new Emitter<RegistryChange>();
   readonly #watching: Disposable;
 
@@ -174,7 +176,8 @@ export class Registry implements Disposable {
   }
 
   #registered(): readonly RegisteredState[] {
-    return [...this.#states.values()].filter(isRegistered);
+    this.#registeredStates ??= [...this.#states.values()].filter(isRegistered);
+    return this.#registeredStates;
   }
 
   /** Names and times, the latest last. */
@@ -195,6 +198,7 @@ export class Registry implements Disposable {
   async #apply(name: string, event: RemoteEvent): Promise<void> {
     const before = this.#states.get(name) ?? LEFT;
     const { state, actions } = transition(before, event);
+    this.#registeredStates = undefined;
     if (isRegistered(state) !== isRegistered(before)) this.#states.delete(name);
     if (state.status === "left" && state.version === undefined) this.#states.delete(name);
     else this.#states.set(name, state);

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SessionListJson } from "../../../src/http/session-list.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
@@ -47,4 +48,24 @@ test("a record that was replaced and one that is gone are seen", async () => {
   if (one === undefined || two === undefined) throw new Error("no records");
   const later = [{ ...two, name: "another" }, one];
   expect(parsed(json.of(later, nobody))).toEqual(later.map((record) => ({ ...record, viewers: 0 })));
+});
+
+test("every answer is what its records are, whatever came, went, moved and changed since the last one", async () => {
+  const [record] = await recordsOf("one");
+  if (record === undefined) throw new Error("no record");
+  const lists = fc.array(fc.uniqueArray(fc.nat(12), { maxLength: 9 }), { maxLength: 8 });
+  fc.assert(
+    fc.property(lists, fc.func(fc.boolean()), (answers, hasChanged) => {
+      const json = new SessionListJson();
+      const known = new Map<number, SessionRecord>();
+      for (const [turn, ids] of answers.entries()) {
+        for (const id of ids) {
+          const isNew = !known.has(id) || hasChanged(turn, id);
+          if (isNew) known.set(id, { ...record, id: `${id}`, name: "ü".repeat((turn * id) % 5) });
+        }
+        const records = ids.map((id) => known.get(id) ?? record);
+        expect(parsed(json.of(records, nobody))).toEqual(records.map((each) => ({ ...each, viewers: 0 })));
+      }
+    }),
+  );
 });
