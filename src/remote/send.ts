@@ -55,7 +55,10 @@ function https(): typeof import("node:https") {
 /** `isOver`: the sender was disposed. */
 type Way = { readonly target: UplinkTarget; readonly agent: Agent; isOver: boolean };
 
-/** Retries GET when a kept connection turns out to be closed. Other requests might be executed twice. */
+/** Methods of requests that may be executed twice (RFC 9110, 9.2.2), of those that the API has. */
+const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "DELETE"]);
+
+/** Retries an idempotent request when a kept connection turns out to be closed. */
 async function sendTo(way: Way, request: AnyRequest): Promise<ClientResponse> {
   const { target, agent } = way;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | "stale">();
@@ -64,7 +67,7 @@ async function sendTo(way: Way, request: AnyRequest): Promise<ClientResponse> {
   outgoing.once("error", (error) => {
     const isStale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
     if (request.signal.aborted) reject(request.signal.reason);
-    else if (isStale && request.method === "GET" && !way.isOver) resolve("stale");
+    else if (isStale && IDEMPOTENT.has(request.method) && !way.isOver) resolve("stale");
     else reject(unreachable(target, "no answer", error));
   });
   const { body: sent } = request;

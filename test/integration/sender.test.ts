@@ -51,3 +51,25 @@ test("what is on its way when a sender is given up is not asked for again", asyn
   });
   expect(questions).toBe(2);
 });
+
+test("what may be done twice is asked for again where a kept connection was closed, and nothing else is", async () => {
+  const asked: (string | undefined)[] = [];
+  await using server = createServer((request, response) => {
+    asked.push(request.method);
+    if (asked.length === 2) request.socket.destroy();
+    else response.end('{"success":true}');
+  }).listen(0, "127.0.0.1");
+  const url = await urlOf(server);
+  const calls = { DELETE: endpoints.removeRemote, POST: endpoints.createJoinToken } as const;
+  const over = async (endpoint: (typeof calls)[keyof typeof calls]): Promise<unknown> => {
+    asked.length = 0;
+    using sender = createSender({ url, headers: {} });
+    const caller = createCaller(sender.send);
+    await caller.bytes(endpoints.removeRemote, { params: { id: "a" } });
+    return await caller.bytes(endpoint, { params: { id: "a" } }).then(String, ({ code }) => code);
+  };
+  expect(await over(calls.DELETE)).toBe('{"success":true}');
+  expect(asked).toEqual(["DELETE", "DELETE", "DELETE"]);
+  expect(await over(calls.POST)).toBe("host_unreachable");
+  expect(asked).toEqual(["DELETE", "POST"]);
+});

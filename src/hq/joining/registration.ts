@@ -91,7 +91,13 @@ export class Registration implements AsyncDisposable {
     if (!this.#isKnown) return;
     const leave = this.#options.hq.bytes(endpoints.removeRemote, { params: { id: this.#request.id } });
     // The specification has no way to leave: an HQ that knows none removes the remote by its health check.
-    await withDeadline(leave, HEALTH_CHECK_TIMEOUT_MS, "leaving the HQ").catch(() => undefined);
+    await withDeadline(leave, HEALTH_CHECK_TIMEOUT_MS, "leaving the HQ").catch((error) => {
+      const { name, url } = this.#request;
+      this.#options.log.info(
+        { name, url, reason: reasonOf(error) },
+        "the HQ was not told that this remote stops",
+      );
+    });
   }
 
   async #run(): Promise<void> {
