@@ -1,17 +1,20 @@
-// Connections to a unix socket in a directory that sessions may write to, such as that of an external session host.
+// Connections to a unix socket, possibly in a directory that sessions may write to, such as that of an external session host.
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from "node:fs";
 import { Agent, type AgentOptions } from "node:http";
-import { connect, type IpcNetConnectOpts, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
 /** open(2): a descriptor of the file itself, without opening it. Node does not export it. */
 const O_PATH = 0o10000000;
 
-/** Connects only to a socket of this user or root, and follows no symbolic link at the path. */
-export function exactAgent(path: string, options: AgentOptions = {}): Agent {
+/** `noFollow`: only a socket of this user or root, and no symbolic link at the path. */
+export type SocketTarget = { readonly socketPath: string; readonly noFollow?: boolean };
+
+export function socketAgent({ socketPath, noFollow }: SocketTarget, options: AgentOptions = {}): Agent {
   return Object.assign(new Agent(options), {
     createConnection: (_: unknown, done: (error: Error) => void): Socket | undefined => {
+      if (noFollow !== true) return connect(socketPath);
       try {
-        return connectExactly(path);
+        return connectExactly(socketPath);
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)));
         return undefined;
@@ -21,16 +24,16 @@ export function exactAgent(path: string, options: AgentOptions = {}): Agent {
 }
 
 /** Connects to the socket that was checked, even if the path is replaced meanwhile. */
-export function connectExactly(path: string, options: Pick<IpcNetConnectOpts, "onread"> = {}): Socket {
+function connectExactly(path: string): Socket {
   if (process.platform !== "linux") {
     check(path, lstatSync(path));
-    return connect({ path, ...options });
+    return connect(path);
   }
   const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
   try {
     check(path, fstatSync(fd));
     // Connects synchronously: the descriptor is not needed afterwards.
-    return connect({ path: `/proc/self/fd/${fd}`, ...options });
+    return connect(`/proc/self/fd/${fd}`);
   } finally {
     closeSync(fd);
   }

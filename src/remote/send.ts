@@ -10,7 +10,7 @@ import { pipeline } from "node:stream/promises";
 import { urlToHttpOptions } from "node:url";
 import { currentTrace, traceHeaders } from "../lib/trace.ts";
 import type { ClientRequest, ClientResponse, Send } from "../protocol/client/send.ts";
-import { exactAgent } from "./exact-socket.ts";
+import { socketAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
 import { tunnelAgent } from "./tunnel.ts";
 import { unreachable } from "./unreachable.ts";
@@ -40,8 +40,7 @@ export function createSender(target: UplinkTarget): Sender {
 
 function agentFor(target: UplinkTarget): Agent {
   const options = { keepAlive: true, maxFreeSockets: MAX_FREE_CONNECTIONS, scheduling: "lifo" } as const;
-  if ("socketPath" in target)
-    return target.noFollow === true ? exactAgent(target.socketPath, options) : new Agent(options);
+  if ("socketPath" in target) return socketAgent(target, options);
   if (target.tunnel !== undefined) return tunnelAgent(target.tunnel.remoteId, target.tunnel.connect);
   const isTls = new URL(target.url).protocol === "https:";
   return isTls ? new (https().Agent)({ ...options, ...trusting(target.ca) }) : new Agent(options);
@@ -99,13 +98,7 @@ function open(target: UplinkTarget, agent: Agent, request: AnyRequest): NodeRequ
   const length = typeof body === "string" ? { "content-length": Buffer.byteLength(body) } : {};
   const common = { method, agent, signal, path };
   const own = { ...traceHeaders(currentTrace()), ...request.headers, ...length };
-  if ("socketPath" in target) {
-    return httpRequest({
-      ...common,
-      socketPath: target.socketPath,
-      headers: own,
-    });
-  }
+  if ("socketPath" in target) return httpRequest({ ...common, headers: own });
   const headers = { ...target.headers, ...own };
   const { protocol, hostname, port } = urlToHttpOptions(new URL(target.url));
   const make = protocol === "https:" ? https().request : httpRequest;

@@ -5,7 +5,7 @@ import type { Link, LinkHandlers } from "../protocol/client/link.ts";
 import { givenUp } from "../protocol/client/link.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
-import { openSocketLink, type SocketTarget } from "./socket-link.ts";
+import { type SocketTarget, socketAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
 import { Tunnel, type TunnelConnect, tunnelAgent } from "./tunnel.ts";
 import { refusalOf, unreachable } from "./unreachable.ts";
@@ -21,7 +21,6 @@ export type OriginTarget = {
   readonly tunnel?: { readonly remoteId: string; readonly connect: TunnelConnect };
 };
 
-/** The address of another server: a unix socket (`noFollow`: not a symbolic link, and owned by this user or root), or an origin. */
 export type UplinkTarget = SocketTarget | OriginTarget;
 
 /** Opens a link to another server's /ws, without following redirects. Rejects with the server's error or `host_unreachable`. */
@@ -31,12 +30,14 @@ export async function openLink(
   signal: AbortSignal,
 ): Promise<Link> {
   if (signal.aborted) throw givenUp();
-  if ("socketPath" in target) return await openSocketLink(target, handlers, signal);
   const socket = webSocketTo(target, "/ws");
   let isOpen = false;
   let failure = "connection lost";
   socket.once("open", () => {
     isOpen = true;
+    // What came with the answer waits until the caller has the link.
+    socket.pause();
+    setImmediate(() => socket.resume());
   });
   socket.on("message", (data, isBinary) => {
     if (isBinary && data instanceof Uint8Array) handlers.onMessage(data);
@@ -92,22 +93,28 @@ export function tunnelOver(socket: WebSocket, accept?: (connection: Duplex) => v
   return tunnel;
 }
 
-function webSocketTo({ url, headers, ca, tunnel }: OriginTarget, path: string): WebSocket {
+function webSocketTo(target: UplinkTarget, path: string): WebSocket {
+  const options = { perMessageDeflate: false, maxPayload: MAX_UPLINK_MESSAGE_BYTES, followRedirects: false };
+  if ("socketPath" in target) {
+    // Zeros: masks protect proxies, and there are none here.
+    const local = { agent: socketAgent(target), generateMask: () => undefined };
+    return new WebSocket(`ws://localhost${path}`, { ...options, ...local });
+  }
+  const { url, headers, ca, tunnel } = target;
   const address = new URL(path, url);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   return new WebSocket(address.href, {
-    headers,
-    perMessageDeflate: false,
-    maxPayload: MAX_UPLINK_MESSAGE_BYTES,
-    followRedirects: false,
-    ...trusting(ca),
+    ...{ ...options, headers, ...trusting(ca) },
     ...(tunnel && { agent: tunnelAgent(tunnel.remoteId, tunnel.connect) }),
   });
 }
 
-async function opened(socket: WebSocket, target: OriginTarget, signal: AbortSignal): Promise<void> {
+async function opened(socket: WebSocket, target: UplinkTarget, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const abort = (): void => socket.terminate();
+  const abort = (): void => {
+    reject(givenUp());
+    socket.terminate();
+  };
   signal.addEventListener("abort", abort, { once: true });
   socket.once("open", resolve);
   socket.on("unexpected-response", (_, response) => {
