@@ -24,7 +24,6 @@ export function openAccess(parts: {
   readonly backend: SessionBackend;
   readonly hub: Hub;
   readonly gate: Pick<Gate, "shares" | "users" | "tokens">;
-  /** Names of an HQ's remotes. */
   readonly remotes?: (() => readonly string[]) | undefined;
   readonly cordon: CordonState | undefined;
   readonly version: string;

@@ -27,7 +27,6 @@ export class Cordon implements CordonState {
     this.isCordoned = existsSync(path);
   }
 
-  /** Called with each change. */
   watch(listener: (isCordoned: boolean) => void): Disposable {
     return this.#changes.on(listener);
   }

@@ -23,7 +23,6 @@ export type OwnSessions = {
   readonly repositories: Repositories;
   /** The session host, if it is another process. `leave`: it is not started again. */
   readonly host?: { readonly isConnected: boolean; readonly send: Send; leave(): void };
-  /** Counters of sessions in this process. */
   readonly meter?: SessionMeter;
 };
 

@@ -12,7 +12,6 @@ export class Readiness {
     this.#leave = parts.leave ?? (() => undefined);
   }
 
-  /** Not ready from now on. */
   drain(): void {
     this.#isDraining = true;
     this.#leave();

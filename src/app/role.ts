@@ -50,7 +50,6 @@ export type Role = AsyncDisposable & {
   >;
   /** `undefined` if the server has no sessions of its own. */
   readonly cordon: Cordon | undefined;
-  /** Authenticates the HQ. */
   readonly machineToken: Secret | undefined;
   /** Only of an HQ: admits remotes that dial. */
   readonly admitTunnel?: AdmitTunnel;

@@ -13,7 +13,6 @@ export type ServerContext = {
   /** The command of the session host: node and main.ts, or main.js. */
   readonly node: string;
   readonly main: string;
-  /** The built page. */
   readonly pageDir: string;
   readonly stderr: LogDestination;
   /** Destination of `--audit-ship stdout`. */

@@ -166,7 +166,6 @@ export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
   metrics.gauge("system_terminals_limit", "What of them its system allows.", () => openFileCount("max"));
 }
 
-/** The metrics of a session host in another process. */
 export function measureHost(metrics: Metrics, send: Send): void {
   const caller = createCaller(send);
   const ask = singleFlight(() => caller.bytes(endpoints.metrics));

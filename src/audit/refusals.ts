@@ -8,7 +8,6 @@ const MAX_TOLD = 60;
 /** `more`: how many entries of the kind were not recorded. */
 type Repeated = { readonly entry: AuditEntry; more: number };
 
-/** Kinds beyond MAX_TOLD. */
 const OTHERS: AuditEntry = { action: "request", result: "refused" };
 
 /**

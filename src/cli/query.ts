@@ -22,7 +22,6 @@ type Query<F extends Flags, Answer> = Declaration & {
   exitCode?(answer: Answer): number;
 };
 
-/** A command that prints a server's answer as text or as JSON. */
 export function query<const F extends Flags, Answer>(definition: Query<F, Answer>): AddCommand {
   const { json, who, ask, toJson = (answer: Answer) => answer, text, exitCode } = definition;
   const flags = { ...definition.flags, json: ["--json", json], ...SERVER_FLAGS } as const;

@@ -78,7 +78,6 @@ export type Config = HostConfig & {
 
 export type ConfigInput = Sources & {
   readonly user: string;
-  /** The name of this machine for other machines. */
   readonly hostname: string;
 };
 

@@ -39,7 +39,6 @@ export type FleetRole =
       readonly labels: Labels | undefined;
     };
 
-/** How remotes join an HQ. */
 export type JoiningConfig = {
   /** Without proof: `--no-hq-auth`. */
   readonly isOpen: boolean;

@@ -5,7 +5,6 @@ import { type SecretOption, titleOf, type ValueOption } from "./options/option.t
 import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
-/** How users log in. */
 export type LoginConfig =
   /** `isPasswordDisallowed`: --disallow-user-password was given, without effect here. */
   | { readonly mode: "none"; readonly isPasswordDisallowed: boolean }

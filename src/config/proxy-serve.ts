@@ -26,7 +26,6 @@ export type OidcClient = {
   readonly scope: string;
   /** The claim with the user name; `undefined`: the verified email. */
   readonly nameClaim: string | undefined;
-  /** The claim with the groups. */
   readonly groupsClaim: string | undefined;
   /** Each of these claims must have one of its values. */
   readonly required: ReadonlyMap<string, readonly string[]>;

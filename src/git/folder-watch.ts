@@ -23,9 +23,7 @@ const EXHAUSTED = ["ENOSPC", "EMFILE", "ENFILE"];
 export class FolderWatch implements Disposable {
   readonly #options: FolderWatchOptions;
   readonly #watchers: FSWatcher[] = [];
-  /** By path. */
   #folders = new Map<string, readonly WatchedFolder[]>();
-  /** The watched paths and their inodes. */
   #key = "[]";
   #isOver = false;
   #timer: NodeJS.Timeout | undefined;

@@ -13,7 +13,6 @@ export const GIT_TURN_TIMEOUT_MS = 20_000;
 export const MAX_GIT_OUTPUT_BYTES = 16 * 1024 * 1024;
 /** Maximum age of cached answers (specification 8), and the interval of status checks for active sessions. */
 export const GIT_CACHE_MS = 5_000;
-/** Follow mode: how long it waits for another git command in the same tree. */
 export const FOLLOW_LOCK_WAIT_MS = 5_000;
 /** From the first change of a file to the check: a git command changes several files. */
 export const FOLLOW_SETTLE_MS = 40;

@@ -30,7 +30,6 @@ export type FleetOptions = {
   readonly registry: Registry;
   readonly connect: (target: UplinkTarget) => RemoteSessionBackend;
   readonly targetOf: (remote: Remote) => UplinkTarget;
-  /** The HQ's own sessions, if it has any. */
   readonly local: SessionBackend | undefined;
   readonly log: Pick<Log, "info" | "warn">;
   /** Milliseconds, monotonic; by default the clock of the process. */
@@ -94,7 +93,6 @@ export class Fleet implements SessionBackend {
     return this.#named(name).sessions.send;
   }
 
-  /** Number of open uplinks: at most one for each remote. */
   get uplinks(): number {
     return [...this.#remotes.values()].filter(({ sessions }) => sessions.isConnected).length;
   }

@@ -99,7 +99,6 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
     this.#events.emit({ ...event, ...(record && { record }), remoteName: this.#label.name });
   }
 
-  /** The record with the remote's name, id and url. */
   labelled(record: SessionRecord): SessionRecord {
     const { name, id, url } = this.#label;
     const labels = { source: name, remoteId: id, remoteName: name };

@@ -138,12 +138,10 @@ export class Feed implements Disposable {
     return feed;
   }
 
-  /** Offset from which the window has all output. */
   get start(): number {
     return this.#start;
   }
 
-  /** Whether the window has all output of the feed. */
   get isWhole(): boolean {
     return this.#start === this.#origin;
   }
@@ -178,22 +176,18 @@ export class Feed implements Disposable {
     return this.#gitStatus;
   }
 
-  /** Number of the first entry in the window. */
   get first(): number {
     return this.#first;
   }
 
-  /** Number of the next entry to arrive. */
   get after(): number {
     return this.#first + this.#entries.length;
   }
 
-  /** The newest entry. */
   get last(): FeedEntry | undefined {
     return this.#entries.at(-1);
   }
 
-  /** The reason for the end of the feed. */
   get loss(): ServiceError | undefined {
     return this.#loss;
   }
@@ -203,7 +197,6 @@ export class Feed implements Disposable {
     return this.#upstream?.request !== undefined;
   }
 
-  /** Whether the feed receives resizes. */
   get hasSizes(): boolean {
     return !this.hasSnapshots || ((this.#delivered ?? 0) & SubscribeFlag.Events) !== 0;
   }
@@ -213,7 +206,6 @@ export class Feed implements Disposable {
     this.#record = { ...this.#record, cols, rows };
   }
 
-  /** The latest snapshot. */
   get snapshot(): Uint8Array | undefined {
     return this.#snapshot;
   }
@@ -301,7 +293,6 @@ export class Feed implements Disposable {
     for (const reader of [...this.#readers.keys()]) if (this.#readers.has(reader)) reader.onChange(change);
   }
 
-  /** The union of the readers' flags. */
   get #wanted(): number {
     return [...this.#readers.values()].reduce((all, flags) => all | flags, 0);
   }

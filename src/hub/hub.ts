@@ -90,7 +90,6 @@ export class Hub implements ViewerHub, Disposable {
     return [...this.#clients].map(({ client }) => client);
   }
 
-  /** Number of subscriptions to all sessions. */
   get viewers(): number {
     let viewers = 0;
     for (const { users } of this.#feeds.values()) viewers += users;
@@ -106,7 +105,6 @@ export class Hub implements ViewerHub, Disposable {
     return this.#feeds.size;
   }
 
-  /** Number of subscriptions to a session. */
   viewersOf(sessionId: string): number {
     return this.#feeds.get(sessionId)?.users ?? 0;
   }

@@ -4,7 +4,6 @@ export class Traffic {
   bytesIn = 0;
   framesOut = 0;
   bytesOut = 0;
-  /** Frames that could not be decoded. */
   badFrames = 0;
   /** Screens that were sent instead of output. */
   resyncs = 0;

@@ -2,18 +2,15 @@
 
 /** Words from small closed sets: never an id. */
 export type Labels = Readonly<Record<string, string>>;
-/** One value, or one for each set of labels. */
 export type MetricValue = number | Iterable<readonly [Labels, number]>;
 
 type Family = { readonly name: string; readonly help: string };
 
-/** The lines of a gauge or a counter, each with its newline. */
 export function valueLines({ name, help }: Family, kind: "gauge" | "counter", value: MetricValue): string {
   const samples = typeof value === "number" ? [[{}, value] as const] : [...value];
   return head({ name, help }, kind) + samples.map(([labels, value]) => sample(name, labels, value)).join("");
 }
 
-/** The families of an exposition whose names are not among these. */
 export function familiesBeside(text: string, names: ReadonlySet<string>): string {
   let isKept = true;
   const kept = text.split("\n").filter((line) => {
@@ -24,7 +21,6 @@ export function familiesBeside(text: string, names: ReadonlySet<string>): string
   return kept.map((line) => `${line}\n`).join("");
 }
 
-/** The names of all families of an exposition. */
 export function familiesOf(text: string): readonly string[] {
   return [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = ""]) => name);
 }

@@ -18,7 +18,6 @@ import type { ProviderLogins } from "./provider/provider-logins.ts";
 export type OwnPagesParts = {
   readonly provider: Provider;
   readonly logins: ProviderLogins;
-  /** The origin to which the provider redirects. */
   readonly origin: string;
   readonly clientOf: (request: IncomingMessage) => Client;
   readonly audit: { write(entry: LoginEntry): void };

@@ -18,7 +18,6 @@ import type { ProxyUser } from "./proxy-user.ts";
 export type ReverseProxyParts = {
   /** Login at a provider; `undefined`: client certificates only. */
   readonly login: { readonly pages: OwnPages; readonly logins: ProviderLogins } | undefined;
-  /** Proves to the server that it is its own proxy. */
   readonly proof: Secret;
   readonly clientOf: (request: IncomingMessage) => Client;
   readonly answers: Answers;

@@ -167,7 +167,6 @@ export class RemoteSessions implements SessionBackend {
     return this.#directory.isNumbered;
   }
 
-  /** Resolves when all changes up to now are known here. */
   async caughtUp(): Promise<void> {
     const catchUp = async (): Promise<void> => {
       // It never sent changes and has no socket now: only its list is left.

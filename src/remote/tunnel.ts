@@ -77,7 +77,6 @@ export class Tunnel {
     this.#resolveClosed();
   }
 
-  /** Whether the message is valid. */
   #handle(message: Uint8Array): boolean {
     if (message.length < HEAD_BYTES) return false;
     const number = readU32(message, 1);

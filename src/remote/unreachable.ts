@@ -19,7 +19,6 @@ export function unreachable(place: Place, what: string, cause: Error): ServiceEr
   return new ServiceError("host_unreachable", `${what}: ${reasonOf(place, cause)}`, { cause });
 }
 
-/** The error of a server that refused a connection with this body. */
 export function refusalOf(body: Uint8Array, status: number): ServiceError {
   return errorFromBody(parseJson(body), "host_unreachable", `the server answered with status ${status}`);
 }

@@ -38,7 +38,6 @@ export class FollowFile {
       .map(({ account: _, ...entry }) => entry);
   }
 
-  /** Replaces the entries of that user. */
   async set(account: string | undefined, entries: readonly FollowEntry[]): Promise<void> {
     const others = this.#entries.filter((entry) => entry.account !== account);
     this.#entries = [...others, ...entries.map((entry) => ({ ...entry, account }))];

@@ -115,20 +115,17 @@ export class GitWorker implements AsyncDisposable {
     });
   }
 
-  /** A session is in that folder. */
   enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
     const presence = this.folders.enter(cwd, options);
     if (this.#running === undefined) this.resume();
     return presence;
   }
 
-  /** These folders may have changed. */
   check(folders: ReadonlySet<string>): void {
     const cwds = [...folders].filter((cwd) => this.folders.has(cwd));
     if (cwds.length > 0) this.#running?.process.peer.emit(WORKER.check, { cwds });
   }
 
-  /** A client lists the sessions. */
   listed(): void {
     if (this.#running !== undefined) this.#running.process.peer.emit(WORKER.check, {});
     else if (this.#parts.now() - this.#startedMs >= TRUST_MS && this.folders.isLive) this.resume();

@@ -97,7 +97,6 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     return new TextEncoder().encode(body);
   }
 
-  /** Files of the sessions' users. */
   readonly files: UserFiles = {
     save: ({ account, ...place }, file, signal) => this.#worker(account).saveFile(place, file, signal),
     open: ({ account, ...place }, path, signal) => this.#worker(account).openFile(place, path, signal),
@@ -119,7 +118,6 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#views.delete(view) };
   }
 
-  /** A client lists the sessions. */
   asked(): void {
     for (const worker of this.#workers.values()) worker.listed();
   }

@@ -4,7 +4,6 @@ import type { gitEndpoints } from "../protocol/endpoints/git.ts";
 
 export type RepositoryEndpointName = keyof typeof gitEndpoints & EndpointName;
 
-/** The parsed request. */
 export type RepositoryInput = {
   readonly params?: Readonly<Record<string, string>> | undefined;
   readonly query?: unknown;

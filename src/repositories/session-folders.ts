@@ -9,11 +9,9 @@ const LAST_EVENT_MS = 30_000;
 type SessionInFolder = { endedAtMs: number | undefined; readonly onChange: () => void };
 type Folder = { readonly sessions: Set<SessionInFolder>; status: GitStatus | undefined };
 
-/** A session in a folder. */
 export type FolderPresence = Disposable & {
   /** The last known git status; never waits. */
   readonly status: GitStatus | undefined;
-  /** The session's program has ended. */
   ended(): void;
 };
 
@@ -33,7 +31,6 @@ export class SessionFolders {
     this.#parts = parts;
   }
 
-  /** A session is in the folder from now on. `onChange`: its status has changed. */
   enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
     const folder: Folder = this.#folders.get(cwd) ?? { sessions: new Set(), status: undefined };
     this.#folders.set(cwd, folder);
@@ -80,7 +77,6 @@ export class SessionFolders {
     return this.#folders.size === 0;
   }
 
-  /** Whether a program runs in any of them. */
   get isLive(): boolean {
     return [...this.#folders.values()].some((folder) => stateOf(folder) === "live");
   }

@@ -71,7 +71,6 @@ export class LocalSessions implements SessionBackend {
   readonly meter: SessionMeter;
   readonly #options: LocalSessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  /** Ids of sessions that are being started. */
   readonly #starting = new Set<string>();
   readonly #events = new Emitter<ServerEvent>();
   /** Prefix of keys, new at every start. */

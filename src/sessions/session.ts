@@ -32,7 +32,6 @@ const EVENT_BYTES = 256;
 /** Maximum unread input of a program; more is refused with `input_overflow`. */
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
-/** A size in force from an offset on. */
 export type SizeChange = TerminalSize & { readonly offset: number };
 
 type Live = {
@@ -45,7 +44,6 @@ type Live = {
 /** A session in a folder of which the git status is known, or not yet. */
 export type FolderPresence = Disposable & {
   readonly status: GitStatus | undefined;
-  /** The session's program has ended. */
   ended(): void;
 };
 
@@ -166,7 +164,6 @@ export class Session {
     return this.#journal;
   }
 
-  /** Gaps in the output file. */
   get gaps(): readonly Gap[] {
     return this.#journal?.gaps ?? this.#gaps;
   }
@@ -191,7 +188,6 @@ export class Session {
     this.#folder = undefined;
   }
 
-  /** The git status of its folder has changed. */
   statusChanged(): void {
     this.flush();
     const before = this.#status;

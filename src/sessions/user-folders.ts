@@ -6,18 +6,15 @@ import type { Content, NewFile } from "./backend.ts";
 import { foregroundGroup } from "./pty/process-tree.ts";
 import type { FolderPresence, Session } from "./session.ts";
 
-/** The git status of folders. */
 export type StatusSource = AsyncDisposable & {
   /** A session of that system user, by default the host's own, is in the folder. */
   enter(
     place: { readonly cwd: string; readonly account: string | undefined },
     options: { readonly isLive: boolean; readonly onChange: () => void },
   ): FolderPresence;
-  /** A session in that folder has a viewer. */
   viewed(cwd: string): Disposable;
   /** A client lists the sessions. */
   asked(): void;
-  /** Events about repositories. */
   on(listener: (event: ServerEvent) => void): Disposable;
 };
 

@@ -179,7 +179,6 @@ export function whenReady(handlers: Promise<RequestHandlers>): RequestHandlers {
   };
 }
 
-/** The server's own unix socket. */
 export type ServerSocket = AsyncDisposable & {
   readonly listener: Listener;
   /** Requests wait until this is called. */

@@ -17,9 +17,7 @@ import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.
 import { whenReady } from "./listeners.ts";
 
 export type ProxyListener = AsyncDisposable & {
-  /** The client of a request to the server itself. */
   readonly clientOf: ClientOf;
-  /** The URL of our own proxy, if any. */
   readonly url: string | undefined;
   /** Forwards to the server at this port of 127.0.0.1 from now on. */
   leadTo(port: number): void;

@@ -25,7 +25,6 @@ const PLAIN_HTTP =
   "plain HTTP: passwords and what is typed or shown can be read on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front and name it with --trusted-proxy";
 
 export type ServerListeners = AsyncDisposable & {
-  /** The page's URL on this machine. */
   readonly url: string;
   /** The server's own URL on this machine, if `url` is that of its reverse proxy. */
   readonly behind: string | undefined;
@@ -39,7 +38,6 @@ export type ServerListeners = AsyncDisposable & {
 export async function openServerListeners(
   parts: Omit<PublicListener, "pageDir" | "clientOf"> & {
     readonly context: ServerContext;
-    /** The server's own socket. */
     readonly socket: ServerSocket;
     readonly gate: Gate & { readonly proxyProof: Secret };
     readonly audit: Audit;

@@ -76,7 +76,6 @@ export class AuditFile implements Audit, AsyncDisposable {
     return audit;
   }
 
-  /** Lines written and lost by this process. */
   get counts(): { readonly written: number; readonly lost: number } {
     return { written: this.#written, lost: this.#lost };
   }

@@ -47,7 +47,6 @@ export async function* linesOf(path: string): AsyncGenerator<LogLine> {
   if (rest.length > 0) yield { bytes: rest, isWhole: false };
 }
 
-/** The first sequence number in a file. */
 export async function firstSequence(path: string): Promise<number | undefined> {
   for await (const { bytes } of linesOf(path)) {
     const link = linkOf(bytes);

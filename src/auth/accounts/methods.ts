@@ -42,7 +42,6 @@ const Avatar = z.object({
 });
 
 export const ACCOUNTS = {
-  /** Looks up an account, and whether it may log in. */
   status: method("status", z.string(), AccountStatus),
   groups: method("groups", z.string(), z.array(z.string())),
   /** Whether the account has no password, so that PAM's `nullok` would admit anyone. */

@@ -138,7 +138,6 @@ export class AccessTokens {
     return scope === undefined ? { ...known, method: "token" } : { ...known, method: "api-token", scope };
   }
 
-  /** The guest of a share link. */
   async #guest(id: string, signature: string): Promise<Proof> {
     const isOurs = timingSafeEqual(Buffer.from(this.#shareSignature(id)), Buffer.from(signature));
     const record = isOurs ? await this.#options.records.find(id) : undefined;

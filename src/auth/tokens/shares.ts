@@ -80,7 +80,6 @@ export class Shares {
     await this.#options.records.end([this.#find(session, id)]);
   }
 
-  /** For a removed session. */
   async forget(sessionKey: string): Promise<void> {
     await this.#options.records.end(this.#kept().filter((kept) => kept.sessionKey === sessionKey));
   }

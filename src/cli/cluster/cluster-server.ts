@@ -143,7 +143,6 @@ class ServerProcess implements AsyncDisposable {
     }
   }
 
-  /** Gracefully, or by force after a timeout. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill("SIGTERM");
     try {

@@ -41,7 +41,6 @@ async function logIn(
   return await goOn(client, client.call(endpoints.createToken, { body: { ...name, password } }), reader);
 }
 
-/** Answers the server's questions. */
 async function goOn(
   client: Client,
   response: Promise<TokenResponse>,

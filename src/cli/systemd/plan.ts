@@ -111,7 +111,6 @@ export function textOf(path: string): string | undefined {
 export type Place = {
   readonly serverUnit: string;
   readonly hostUnit: string;
-  /** The default configuration file. */
   readonly configFile: string;
   readonly firstConfig: string;
 };

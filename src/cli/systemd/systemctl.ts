@@ -43,7 +43,6 @@ export class Systemctl {
     return new Map(lines.map((line) => [line.replace(/=.*/s, ""), line.replace(/^[^=]*=/, "")]));
   }
 
-  /** The last log lines of a unit, if accessible. */
   async log(unit: string): Promise<readonly string[]> {
     const args = [this.#scope === "user" ? "--user-unit" : "--unit", unit, "--output=cat", "--no-pager"];
     const limits = { timeoutMs: TIMEOUT_MS, env: this.#env };

@@ -70,7 +70,6 @@ export class SessionScreen implements Disposable {
     this.#terminal.write(statusRow(text, size.rows));
   }
 
-  /** Removes the status by redrawing the screen, if possible. */
   async redraw(): Promise<void> {
     if (!this.#hasStatus) return;
     this.#hasStatus = false;

@@ -52,7 +52,6 @@ export class SessionSize implements Disposable {
     }
   }
 
-  /** Sends a changed size, and retries after a temporary refusal. */
   sendChanged(): void {
     if (this.#current !== this.#sent) this.send().catch((error: unknown) => this.#refused(error));
   }

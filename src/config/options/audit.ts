@@ -6,7 +6,6 @@ import { path, socketAddress } from "./value.ts";
 
 export type AuditShipping = {
   readonly to: readonly AuditDestination[];
-  /** Headers of each POST. */
   readonly headers: Secret | undefined;
 };
 

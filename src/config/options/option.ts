@@ -1,6 +1,5 @@
 // The kinds of options; options.ts holds the options themselves.
 
-/** The commands that take an option. */
 export type Role = "server" | "session-host";
 
 type Common = {
@@ -11,7 +10,6 @@ type Common = {
   readonly roles: readonly Role[];
   /** The environment variable, if it is not the derived one. */
   readonly env?: string;
-  /** False: the option has no flag. */
   readonly hasFlag?: false;
 };
 
@@ -35,7 +33,6 @@ export type ValueOption<T> = Common & {
 export type ListOption<T> = Common & {
   readonly shape: "list";
   readonly placeholder: string;
-  /** Parses one item, as for a value. */
   readonly parse: (text: string) => T;
 };
 
@@ -86,7 +83,6 @@ export function value<T>(
   return { ...SERVER, shape: "value", ...named(usage), parse, fallbackText, ...entry };
 }
 
-/** A value without a default. */
 export function optional<T>(
   usage: string,
   parse: (text: string) => T,
@@ -120,14 +116,12 @@ function named(usage: string): { readonly name: string; readonly placeholder: st
   return { name, placeholder: placeholder.slice(1, -1) };
 }
 
-/** One way to write an option. */
 export type Spelling = {
   /** With its dashes. */
   readonly flag: string | undefined;
   /** Name of the flag's value in the help; `undefined` for a switch. */
   readonly placeholder: string | undefined;
   readonly variable: string;
-  /** In a configuration file. */
   readonly key: string;
   /** The text is the path of a file that holds the secret. */
   readonly isFile: boolean;

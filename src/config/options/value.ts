@@ -193,7 +193,6 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder("latin1").decode(bytes);
 }
 
-/** A label of a remote. */
 export function machineLabel(text: string): readonly [key: string, value: string] {
   const [, key = "", value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   if (text.includes("=") && LabelKey.safeParse(key).success && LabelValue.safeParse(value).success) {

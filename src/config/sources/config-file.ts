@@ -17,7 +17,6 @@ const WRITABLE_BY_ALL = 0o002;
 export type ConfigFileContent = {
   /** Absolute. */
   readonly path: string;
-  /** As given, for messages. */
   readonly name: string;
   readonly bytes: Uint8Array;
   /** Permissions of the file. */

@@ -22,7 +22,6 @@ export type ConfigFile = {
   readonly path: string;
   /** By key: the name of an option, or of a secret's file. */
   readonly entries: ReadonlyMap<string, ConfigEntry>;
-  /** A sentence for each problem. */
   readonly problems: readonly string[];
 };
 

@@ -41,7 +41,6 @@ export class OptionReader {
     return [...this.#warnings];
   }
 
-  /** Adds a problem: a sentence with the way out. */
   refuse(problem: string): void {
     this.#problems.add(problem);
   }

@@ -17,7 +17,6 @@ export type Setting = {
   readonly value: string | boolean | readonly string[] | undefined;
   /** Secrets only. */
   readonly isSet?: boolean;
-  /** The file that holds the secret. */
   readonly secretFile?: string;
   readonly source: SettingSource;
 };

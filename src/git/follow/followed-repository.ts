@@ -47,7 +47,6 @@ export type FollowedRepositoryParts = {
 type Seen = {
   /** The last obstacle, which is reported once. */
   trouble?: string | undefined;
-  /** Whether the last check failed. */
   isFailing?: boolean;
   /** Whether the repository was there, and since when it is missing. */
   isThere?: boolean;
@@ -67,7 +66,6 @@ export class FollowedRepository implements AsyncDisposable {
     ...{ firstMs: FOLLOW_RETRY_MS, maxMs: MAX_FOLLOW_RETRY_MS },
     retry: () => this.hint(),
   });
-  /** The next check, until it begins. */
   #next: Promise<void> | undefined;
   #seen: Seen = {};
   #isOver = false;

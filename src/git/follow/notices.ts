@@ -9,7 +9,6 @@ export type Notice = { readonly notification: GitNotification; readonly user: st
 export class Notices {
   /** The oldest first. */
   readonly #kept: ExpiringMap<number, Notice & { readonly number: number }>;
-  /** Number of each client's last notification. */
   readonly #told: ExpiringMap<string, number>;
   #last = 0;
 

@@ -54,7 +54,6 @@ export async function isWritable(folder: string): Promise<boolean> {
   }
 }
 
-/** Removes an empty folder; any other stays. */
 export async function removeEmptyFolder(path: string): Promise<void> {
   await fs.rmdir(path).catch(() => undefined);
 }

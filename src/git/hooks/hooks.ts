@@ -27,7 +27,6 @@ export type HookPlan = {
 
 export type HookFolder = {
   readonly path: string;
-  /** Hooks that are files of the repository, and not ours to change. */
   readonly tracked: readonly HookName[];
   /** The repository's owner may not write there, as in a folder of the whole machine: nothing is changed. */
   readonly isDenied: boolean;

@@ -46,7 +46,6 @@ export async function excludeHooks(commonDir: string, patterns: readonly string[
   await chmod(path, mode);
 }
 
-/** The patterns for folders inside these trees. */
 export function excludePatterns(folders: readonly HookFolder[], tops: readonly string[]): readonly string[] {
   const patterns = folders.flatMap(({ path, tracked }) => {
     const inside = tops.map((top) => relative(top, path)).find(isInside);

@@ -7,7 +7,6 @@ import type { TreeRead } from "./status.ts";
 export type TreeStatusParts = {
   readonly repository: Repository;
   readonly run: () => Promise<TreeRead>;
-  /** Shared by all working trees. */
   readonly semaphore: Pick<Semaphore, "take">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;

@@ -32,13 +32,10 @@ const FileToSend = Transfer.extend({ place: Place, path: FilePath });
 export type FileToSend = z.infer<typeof FileToSend>;
 
 export const WORKER = {
-  /** The first message. */
   begin: event("begin", Setup),
   /** An endpoint with its input. The answer is JSON as text. */
   call: method("call", RepositoryCall, z.string()),
-  /** Saves a file, whose bytes the worker reads from the host. */
   saveFile: method("saveFile", FileToSave, SavedFile),
-  /** Sends a file to the host. */
   sendFile: method("sendFile", FileToSend, z.undefined()),
   folder: event("folder", z.object({ cwd: z.string(), state: FolderState })),
   /** Read the status of these folders; without `cwds` that of all folders where it is older than GIT_CACHE_MS. */
@@ -59,14 +56,11 @@ export type LogLine = z.infer<typeof LogLine>;
 export const HOST = {
   /** The status of a folder is known or has changed; absent outside a repository. */
   status: event("status", z.object({ cwd: z.string(), status: Status.optional() })),
-  /** A notification of follow mode. */
   notice: event("notice", z.object({ notification: GitNotification, user: z.string() })),
-  /** Stores all followed repositories. */
   store: method("store", z.array(FollowEntry).max(MAX_FOLLOWED_REPOSITORIES), z.undefined()),
   log: event("log", LogLine),
   /** The next bytes of a file to save, in base64; undefined at its end. */
   read: method("read", Transfer, z.string().optional()),
-  /** The file to send is open. */
   opened: event("opened", Transfer.extend({ name: z.string().max(255), size: z.int().min(0) })),
   /** The next bytes of that file, in base64. Answered when there is room for more. */
   write: method("write", Transfer.extend({ bytes: z.string() }), z.undefined()),

@@ -26,7 +26,6 @@ export type HealthCheckOptions = {
   readonly lease?: Lease | undefined;
   /** Called for each remote that answered. */
   readonly onAlive: (remote: Remote) => void;
-  /** Called for each remote that was removed because it did not answer. */
   readonly onDown: (remote: Remote) => void;
 };
 

@@ -30,7 +30,6 @@ export type RemoteHealth = z.infer<typeof AnyHealth>;
 
 export const anyHealth = { ...endpoints.health, reply: { status: 200, json: AnyHealth } } as const;
 
-/** Asks a remote for its health, with its bearer token. */
 export type AskHealth = (
   remote: Pick<Remote, "id" | "url" | "token">,
   signal: AbortSignal,

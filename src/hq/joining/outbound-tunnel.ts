@@ -68,7 +68,6 @@ export class OutboundTunnel implements AsyncDisposable {
     }
   }
 
-  /** Resolves when an open tunnel is closed. */
   async #dialled(): Promise<void> {
     const { dial, log } = this.#options;
     const what = "the answer of the HQ to the dialled tunnel";

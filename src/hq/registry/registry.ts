@@ -71,7 +71,6 @@ export class Registry implements Disposable {
     return this.#registered().length;
   }
 
-  /** Number of remotes that the store does not have. */
   get unstored(): number {
     return this.#registered().filter(({ isStored }) => !isStored).length;
   }

@@ -18,7 +18,6 @@ export function remoteRoutes(parts: {
   readonly guard: RegistrationGuard;
   /** ServiceError `invalid_request` for a url that leads back to this HQ, or that it cannot use. */
   readonly checkUrl: (request: RegisterRemote) => Promise<void>;
-  /** The last health check of a remote. */
   readonly reportOf: (remoteId: string) => RemoteReport | undefined;
 }): Routes {
   const { registry, fleet, guard, checkUrl, reportOf } = parts;

@@ -66,7 +66,6 @@ function cordoned(machine: string): ServiceError {
 export type SessionRouteParts = {
   readonly sessionsOf: (principal: Context["principal"]) => SessionBackend;
   readonly ownRequest: (request: CreateSession, principal: Context["principal"]) => CreateSession;
-  /** Subscriptions in this process. */
   readonly viewersOf: (sessionId: string) => number;
   /** Of the changes sent to clients of this process. */
   readonly position: () => SourcePosition;

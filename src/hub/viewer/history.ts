@@ -14,13 +14,11 @@ const JournalEvents = z.array(
   z.looseObject({ offset: z.int(), kind: z.string(), data: z.string().optional() }),
 );
 
-/** A size that the terminal got at an offset of the output. */
 export type HistorySize = TerminalSize & { readonly offset: number };
 
 /** A piece of the output, or a resize before the next piece. */
 export type HistoryPiece = Uint8Array | ResizeEvent;
 
-/** The sizes from `from` on, in order. */
 export async function historySizes(
   backend: SessionBackend,
   sessionId: string,

@@ -2,7 +2,6 @@ import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { AuditHook } from "../requests.ts";
 
-/** What a client may see and do. */
 export type HubView = {
   readonly sessions: SessionBackend;
   /** An event as the client may see it; `undefined`: not at all. */

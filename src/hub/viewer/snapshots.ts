@@ -17,7 +17,6 @@ export class Snapshots implements Disposable {
   readonly #now: () => number;
   #intervalMs: number;
   #ready: Uint8Array | undefined;
-  /** The screen that the viewer has. */
   #last: Uint8Array | undefined;
   #timer: NodeJS.Timeout | undefined;
   #nextMs = Number.NEGATIVE_INFINITY;

@@ -19,7 +19,6 @@ export function method<Input, Answer>(
   return { name, input, answer };
 }
 
-/** A method without an answer. */
 export function event<Input>(name: string, input: z.ZodType<Input>): Method<Input, undefined> {
   return { name, input, answer: z.undefined() };
 }
@@ -39,7 +38,6 @@ const Message = z.union([
 ]);
 type Message = z.infer<typeof Message>;
 
-/** Validates the input. */
 type Handler = (input: unknown, signal: AbortSignal) => () => unknown;
 type Pending = { readonly accept: (answer: unknown) => void; readonly reject: (error: unknown) => void };
 

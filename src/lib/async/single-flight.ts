@@ -13,7 +13,6 @@ export function singleFlight<T>(ask: () => Promise<T>): () => Promise<T> {
 export class KeyedSingleFlight<Answer> {
   readonly #asking = new Map<string, Promise<Answer>>();
 
-  /** The pending answer, if any. */
   running(key: string): Promise<Answer> | undefined {
     return this.#asking.get(key);
   }

@@ -37,7 +37,6 @@ export class Ring<T> {
     return item;
   }
 
-  /** Replaces the front item, if there is one. */
   replaceFirst(item: T): void {
     if (this.#length > 0) this.#items[this.#head] = item;
   }

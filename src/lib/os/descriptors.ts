@@ -3,7 +3,6 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 /** The limit can change, as by prlimit(1): it is read again after this time. */
 const LIMIT_AGE_MS = 1_000;
 
-/** The file descriptors of this process. */
 export class Descriptors {
   readonly #now: () => number;
   #limit = Number.POSITIVE_INFINITY;

@@ -47,7 +47,6 @@ export class DirectoryWatch implements Disposable {
     if (input !== undefined) this.#apply(input);
   }
 
-  /** The connection for events is lost. */
   lost(): void {
     this.#listing.abort();
     this.#apply({ kind: "source-down" });

@@ -56,7 +56,6 @@ export class SessionDirectory {
     return this.#phase.kind === "current";
   }
 
-  /** The current session with that public id. */
   byId(id: string): SessionRecord | undefined {
     const key = this.#keysById.get(id);
     return key === undefined ? undefined : this.#records.get(key);

@@ -59,26 +59,22 @@ export function endpointsWith<const S extends Parts & Pick<Endpoint, "tag">>(
   return { get: define("get"), post: define("post"), patch: define("patch"), delete: define("delete") };
 }
 
-/** A JSON reply. */
 export function json<J extends z.ZodType>(schema: J, status = 200): { readonly status: number; json: J } {
   return { status, json: schema };
 }
 
-/** A reply with bytes of a media type. */
 export function media(type: string, description: string): Extract<Reply, { readonly media: string }> {
   return { status: 200, media: type, description };
 }
 
 type Parsed<T> = T extends z.ZodType ? z.output<T> : undefined;
 
-/** The parsed input of a handler. */
 export type EndpointInput<E extends Endpoint> = {
   readonly params: Parsed<E["params"]>;
   readonly query: Parsed<E["query"]>;
   readonly body: Parsed<E["body"]>;
 };
 
-/** The JSON that a handler answers. */
 export type EndpointOutput<E extends Endpoint> = E["reply"] extends {
   readonly json: infer J extends z.ZodType;
 }

@@ -166,7 +166,6 @@ function tooLongId(): FrameError {
   return new FrameError(`session id too long: at most ${MAX_FRAME_SESSION_ID_BYTES} bytes`);
 }
 
-/** An OUTPUT frame: `bytes` are the session's output from `offset` on. */
 export function encodeOutputFrame(
   sessionId: string,
   offset: number,

@@ -1,6 +1,5 @@
 // One cell of a SNAPSHOT_VT (facts 2.3 and 2.4).
 
-/** Bits of SnapshotCell.attributes. */
 export const CellAttribute = {
   Bold: 0x01,
   Italic: 0x02,
@@ -24,7 +23,6 @@ export type SnapshotCell = {
 
 const MAX_TEXT_BYTES = 255;
 
-/** Bits of a cell's first byte. */
 export const CellBit = {
   Styled: 0x80,
   Utf8: 0x40,

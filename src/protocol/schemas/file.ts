@@ -21,7 +21,6 @@ export const FilePath = z
   .max(MAX_PATH_LENGTH)
   .refine((path) => !path.includes("\0"), "must not contain a NUL character");
 
-/** A file that was sent to a session. */
 export const SavedFile = z.object({
   path: z.string().describe("absolute"),
   name: z.string().describe("the last part of path: another one than asked for if that was taken"),

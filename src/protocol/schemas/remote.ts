@@ -52,7 +52,6 @@ export function tunnelPath(remoteId: string): string {
   return `/api/remotes/${encodeURIComponent(remoteId)}/tunnel`;
 }
 
-/** The id in the path of a tunnel; `undefined` for other paths. */
 export function tunnelOwner(path: string): string | undefined {
   return /^\/api\/remotes\/([A-Za-z0-9_-]{1,64})\/tunnel$/.exec(path)?.[1];
 }

@@ -26,7 +26,6 @@ const Text = z
   .max(4096)
   .refine((text) => !text.includes("\0"), "must not contain a NUL character");
 
-/** The size of a terminal in character cells. */
 export const TerminalSize = z.object({ cols: Extent, rows: Extent });
 export type TerminalSize = z.infer<typeof TerminalSize>;
 

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { emailAddress, type ProxyUser, plainName, proxyUser } from "../proxy-user.ts";
 
-/** The result of a login or renewal. */
 export type ProviderAnswer = {
   /** The provider's permanent id of the user. */
   readonly subject: string;

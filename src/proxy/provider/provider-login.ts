@@ -36,7 +36,6 @@ const EARLY = 0.8;
  */
 export class ProviderLogin implements Disposable {
   readonly #parts: ProviderLoginParts;
-  /** Open connections of this login. */
   readonly #open = new Emitter<void>();
   /** Disposed when the login ends. */
   readonly #scope = new DisposableStack();

@@ -18,7 +18,6 @@ export class ProviderLogins implements Disposable {
     this.#parts = parts;
   }
 
-  /** Returns the cookie's value. */
   begin(answer: ProviderAnswer): string {
     this.#makeRoom(answer.user.login);
     const cookie = randomBytes(COOKIE_BYTES).toString("base64url");
@@ -39,7 +38,6 @@ export class ProviderLogins implements Disposable {
     return this.#logins.size;
   }
 
-  /** Ends all logins. */
   [Symbol.dispose](): void {
     for (const login of [...this.#logins.values()]) login[Symbol.dispose]();
   }

@@ -68,7 +68,6 @@ export class Provider {
     this.#log = log;
   }
 
-  /** Redirect target for a login. */
   async loginUrl(pending: PendingLogin): Promise<URL> {
     const configuration = await this.discover();
     const { scope, callbackUrl } = this.#options;

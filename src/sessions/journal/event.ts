@@ -58,7 +58,6 @@ function isKind(value: unknown): value is JournalEventKind {
   return typeof value === "string" && KINDS.has(value);
 }
 
-/** From one offset up to, excluding, another. */
 export type Gap = { readonly from: number; readonly to: number };
 
 export function gapEvent({ from, to }: Gap, time: number): JournalEvent {

@@ -5,7 +5,6 @@ import { eventLine, type JournalEvent } from "./event.ts";
 /** Memory of an entry besides its bytes; counted, so that single bytes stay within the limits. */
 const ENTRY_OVERHEAD_BYTES = 256;
 
-/** A record, with its bytes if it is one of output. */
 type Entry = { readonly event: JournalEvent; readonly line: string; readonly bytes: Uint8Array };
 
 /** Dropped output, and the last dropped record of a size. */
@@ -29,7 +28,6 @@ export class JournalQueue {
     this.#added += 1;
   }
 
-  /** Number of records ever added. */
   get added(): number {
     return this.#added;
   }

@@ -7,7 +7,6 @@ import { gapLabel, gapOf, type JournalEvent, type JournalEventKind, parseEventLi
 const READ_BYTES = 256 * 1024;
 const EVENT_READ_BYTES = 64 * 1024;
 
-/** A journal event with the output that belongs to it. */
 export type JournalEntry =
   | { readonly kind: "o"; readonly time: number; readonly bytes: Uint8Array }
   | {

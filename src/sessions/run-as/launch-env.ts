@@ -2,7 +2,6 @@
 import { delimiter } from "node:path";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 
-/** The user that a session runs as. */
 export type Account = { readonly user: string; readonly home: string; readonly shell: string };
 
 export type BaseEnv = Readonly<Record<string, string | undefined>>;

@@ -9,7 +9,6 @@ import type { SessionFiles } from "./control-dir.ts";
 /** Descriptors of a terminal, its program and its files, and a reserve. */
 const NEEDED_DESCRIPTORS = 16;
 
-/** The empty files of a new session. */
 export type NewFolder = { readonly journal: JournalFiles; readonly record: FileHandle };
 
 /** Throws `session_exists`, `disk_failed`, `out_of_descriptors`, `launch_failed`. */

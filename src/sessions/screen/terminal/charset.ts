@@ -4,7 +4,6 @@ import type { CoreCharset, ScreenCore } from "./core.ts";
 const LETTERS = "0A4CRQKYEZH=";
 /** For G0 to G3: between ESC and the letter. */
 const DESIGNATORS = ["(", ")", "*", "+"] as const;
-/** Sequences that select G0 to G3. */
 const SHIFTS = ["\x0f", "\x0e", "\x1bn", "\x1bo"] as const;
 
 /** The sequences that set the character sets of a terminal. */
@@ -21,7 +20,6 @@ export class ScreenCharsets {
     core.input.parse(encoder.encode("\x1b(B"));
   }
 
-  /** Designates the set as G0 to G3. */
   designate(level: number, charset: CoreCharset): string {
     return `\x1b${DESIGNATORS[level]}${this.#letters.get(charset) ?? "B"}`;
   }

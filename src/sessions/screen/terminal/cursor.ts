@@ -9,7 +9,6 @@ const KIND_SHIFT = 3;
 const KIND_MASK = 0xf;
 
 export type CursorPlan = {
-  /** The character before the cursor, if any. */
   readonly glyph?: { readonly column: number; readonly text: string };
   /** The next character wraps. */
   readonly isPending: boolean;

@@ -45,7 +45,6 @@ export class ScreenPen {
     this.#style = style;
   }
 
-  /** The style after a control sequence. */
   assume(style: Style): void {
     this.#style = style;
   }

@@ -19,7 +19,6 @@ const MAX_RESET_SEARCH_BYTES = 64 * 1024 * 1024;
 const RESET = Buffer.of(0x1b, 0x63);
 const TO_BOTTOM_LEFT = new TextEncoder().encode("\x1b[9999;1H");
 
-/** A terminal, its requested size, and the offset of the parsed output. */
 export type ParsedScreen = {
   terminal: ScreenTerminal;
   size: TerminalSize;
@@ -28,7 +27,6 @@ export type ParsedScreen = {
   checkpoint: number;
 };
 
-/** The screen at the checkpoint, or at the beginning of the output. */
 export function restoreScreen(source: ScreenSource): ParsedScreen {
   const found = findCheckpoint(source);
   const { offset, size } = found ?? { offset: 0, size: sizeAt(source.sizes, 0) };

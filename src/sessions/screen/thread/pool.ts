@@ -38,7 +38,6 @@ export class ScreenPool implements Disposable {
     return work.view(source, view);
   }
 
-  /** The session is gone, with its files. */
   forget(id: string): void {
     this.#entries.get(id)?.work.fail(new Error(`session ${id} is gone`));
     this.#entries.delete(id);
