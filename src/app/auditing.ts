@@ -8,7 +8,7 @@ import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
 import type { Log } from "../log.ts";
 import type { AuditPage, AuditQuery } from "../protocol/schemas/audit.ts";
-import { trusting } from "../remote/trust.ts";
+import { createSender } from "../remote/send.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { Access } from "./access.ts";
@@ -76,7 +76,9 @@ async function openShippers(parts: {
     if (destination.kind === "stdout") return stdoutReceiver(context.stdout);
     if (destination.kind === "syslog") return syslogReceiver(destination.to, context.hostname);
     const given = headers === undefined ? {} : headersIn(headers);
-    return httpReceiver({ url: destination.url, headers: given ?? {}, tls: trusting(config.trustedCa) });
+    const { url } = destination;
+    const sender = createSender({ url, headers: {}, ca: config.trustedCa });
+    return httpReceiver({ url, headers: given ?? {}, sender });
   };
   return to.map((each) => new Shipper({ receiver: receiverOf(each), audit, log, random: Math.random }));
 }
