@@ -29,7 +29,9 @@ async function main(): Promise<number> {
   // Imported here because an older Node cannot parse these files. Server code is loaded only by commands that start a server.
   const { runCli } = await import("./cli/program.ts");
   const user = whoami();
-  const { env, stdout, stderr } = process;
+  const { stdout, stderr } = process;
+  // A copy: Node asks the system for each variable of its own, and every new session takes them all.
+  const env = { ...process.env };
   const version = packageVersion();
   const context = {
     ...{ env, stdout, stderr, version, node: process.execPath, main: fileURLToPath(import.meta.url) },

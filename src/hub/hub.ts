@@ -209,7 +209,7 @@ export class Hub implements ViewerHub, Disposable {
     const counted = record && { record: { ...record, viewers: this.viewersOf(record.id) } };
     const numbered = { ...event, ...counted, ...this.position };
     for (const connected of [...this.#clients]) {
-      const told = connected.shown(numbered);
+      const told = connected.client.viewer.isGlobal ? connected.shown(numbered) : undefined;
       if (told === undefined) continue;
       const previous = connected.sent;
       connected.sent = this.#revision;

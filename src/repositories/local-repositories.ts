@@ -30,6 +30,8 @@ import type { FolderPresence } from "./session-folders.ts";
 
 /** Concurrent git workers. For one more the least recently used idle worker ends, or the request is refused. */
 const MAX_WORKERS = 64;
+/** New viewers of that time share a check, which begins when they have their first output. */
+const VIEW_CHECK_MS = 50;
 /** How long an account check stays valid. */
 const VERIFIED_MS = 60_000;
 
@@ -61,6 +63,9 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
 
   /** One for each viewer of a session. */
   readonly #views = new Set<{ readonly cwd: string }>();
+  /** Folders of new viewers that wait for their check. */
+  readonly #viewed = new Set<string>();
+  #viewCheck: NodeJS.Timeout | undefined;
   readonly #checks = setInterval(() => this.#checkActive(), GIT_CACHE_MS).unref();
   #activeSince = new Date().toISOString();
 
@@ -114,7 +119,12 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   viewed(cwd: string): Disposable {
     const view = { cwd };
     this.#views.add(view);
-    this.#check(new Set([cwd]));
+    this.#viewed.add(cwd);
+    this.#viewCheck ??= setTimeout(() => {
+      this.#viewCheck = undefined;
+      this.#check(this.#viewed);
+      this.#viewed.clear();
+    }, VIEW_CHECK_MS).unref();
     return { [Symbol.dispose]: () => void this.#views.delete(view) };
   }
 
@@ -129,6 +139,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#checks);
+    clearTimeout(this.#viewCheck);
     await Promise.all([...this.#workers.values()].map((worker) => worker[Symbol.asyncDispose]()));
   }
 

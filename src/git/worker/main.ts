@@ -2,7 +2,7 @@
 // it is idle; without the host it ends by itself.
 import { env } from "node:process";
 import { parentPeer } from "../../lib/os/worker-process.ts";
-import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { gitEndpoints } from "../../protocol/endpoints/git.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { FollowMode } from "../follow/follow-mode.ts";
 import { FollowList } from "../follow/list.ts";
@@ -60,7 +60,7 @@ function answer(
   const handler: unknown = isRepositoryEndpoint(name, answers) ? answers[name] : undefined;
   if (!isRepositoryEndpoint(name, answers) || !isAnswer(handler))
     throw new ServiceError("not_found", `a git worker does not answer ${name}`);
-  const { params, query, body }: EndpointSchemas = endpoints[name];
+  const { params, query, body }: EndpointSchemas = gitEndpoints[name];
   const parsed = {
     ...{ params: params?.parse(input.params), query: query?.parse(input.query) },
     body: body?.parse(input.body),

@@ -10,12 +10,8 @@ import { Labels } from "./remote.ts";
 import { ShareMode } from "./share.ts";
 
 /** 1 to 64 of `A-Za-z0-9_-`: safe as a folder name, in a URL and in a frame. */
-export const SessionId = z
-  .string()
-  .regex(
-    new RegExp(`^[A-Za-z0-9_-]{1,${MAX_SESSION_ID_LENGTH}}$`),
-    "1 to 64 letters, digits, hyphens or underscores",
-  );
+export const SESSION_ID = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_SESSION_ID_LENGTH}}$`);
+export const SessionId = z.string().regex(SESSION_ID, "1 to 64 letters, digits, hyphens or underscores");
 
 /** An unguessable id: RFC 9562, version 4 or 7. */
 export const RandomUuid = z.union([z.uuidv4(), z.uuidv7()]);

@@ -219,7 +219,7 @@ async function readAll(): Promise<readonly ProcessStat[]> {
 /** Undefined if there is none, or it is not readable. Throws without a free file descriptor. */
 export function readStat(pid: number): ProcessStat | undefined {
   try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
+    return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch (error) {
     if (isErrno(error, "EMFILE") || isErrno(error, "ENFILE")) throw error;
     return undefined;
