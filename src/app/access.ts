@@ -8,6 +8,7 @@ import type { Routes } from "../http/route.ts";
 import { fileRoutes } from "../http/routes/file-routes.ts";
 import { type CordonState, sessionRoutes } from "../http/routes/session-routes.ts";
 import { type OwnAddress, shareRoutes } from "../http/routes/share-routes.ts";
+import { usageRoutes } from "../http/routes/usage-routes.ts";
 import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
 import { refuseTooMany } from "../http/upgrade.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -20,10 +21,10 @@ export type Access = Disposable & {
 };
 
 export function openAccess(parts: {
-  readonly config: Pick<Config, "maxUploadBytes">;
+  readonly config: Pick<Config, "maxUploadBytes" | "rateLimits" | "recording">;
   readonly backend: SessionBackend;
   readonly hub: Hub;
-  readonly gate: Pick<Gate, "shares" | "users" | "tokens">;
+  readonly gate: Pick<Gate, "shares" | "users" | "tokens" | "loginRecords" | "config">;
   readonly remotes?: (() => readonly string[]) | undefined;
   readonly cordon: CordonState | undefined;
   readonly version: string;
@@ -62,6 +63,7 @@ export function openAccess(parts: {
         cordon: parts.cordon,
       }),
       ...fileRoutes({ sessionsOf, ...parts.config }),
+      ...usageRoutes(parts),
       ...shareRoutes({
         ...{ sessionsOf, shares, address },
         viewersOf: (id, principal) => hub.presenceOf(id, { ...watcherOf(principal), id: undefined }),

@@ -1,8 +1,8 @@
 // The permissions of each role, and the permissions that endpoints and frames need.
 import type { EndpointName } from "../protocol/endpoints/endpoints.ts";
 import { FrameType } from "../protocol/frame/frame.ts";
+import type { Role } from "../protocol/schemas/permission.ts";
 import { Permission } from "../protocol/schemas/permission.ts";
-import type { Role } from "../protocol/schemas/role.ts";
 import type { ShareMode } from "../protocol/schemas/share.ts";
 
 /** All other sessions do not exist for the role. */
@@ -77,6 +77,7 @@ export const ENDPOINT_NEEDS = {
   ready: "open",
   metrics: "metrics:view",
   readAudit: "audit:view",
+  readUsage: "accounts:manage",
   openapi: "open",
   createToken: "open",
   answerLogin: "open",

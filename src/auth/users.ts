@@ -1,4 +1,4 @@
-import type { Role, RoleRule } from "../protocol/schemas/role.ts";
+import type { Role, RoleRule } from "../protocol/schemas/permission.ts";
 import type { Principal } from "./principal.ts";
 import { rightsOf } from "./roles.ts";
 
@@ -23,6 +23,8 @@ export type Users = {
   accountOf(owner: string): string | undefined;
   /** Whether the user is the server itself: its system user or the configured user. */
   isOwn(user: string): boolean;
+  /** The name under which the server itself is listed among its users. */
+  readonly own: string;
 };
 
 export type UserNames = {
@@ -52,6 +54,7 @@ export function usersOf(names: UserNames): Users {
   const accountOf = (owner: string): string | undefined => (isRoot ? owner : undefined);
   return {
     isOwn,
+    own: configuredUser ?? serverUser,
     accountOf,
     mayLogIn: (user, through = "login") => {
       if (through === "login") return isOpen || isOwn(user) || named.has(user);

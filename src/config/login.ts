@@ -1,6 +1,6 @@
 import { isLoopbackName } from "../lib/net/address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
-import type { RoleRule } from "../protocol/schemas/role.ts";
+import type { RoleRule } from "../protocol/schemas/permission.ts";
 import { type SecretOption, titleOf, type ValueOption } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";

@@ -147,6 +147,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   metrics: async () => ({}),
   openapi: async () => ({}),
   cordonServer: async () => ({ body: { cordoned: false } }),
+  readUsage: async () => ({}),
   readAudit: async () => ({ query: "?action=login&result=ok&limit=5" }),
   createToken: async () => ({ body: CREDENTIALS }),
   answerLogin: async () => ({ body: { challengeId: "any", answers: ["any"] } }),

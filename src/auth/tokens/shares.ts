@@ -53,6 +53,11 @@ export class Shares {
     return { ...own, token };
   }
 
+  /** Valid links to all sessions. */
+  get all(): readonly Share[] {
+    return this.#kept();
+  }
+
   /** Links of these sessions, oldest first. */
   of(...sessions: readonly Pick<Session, "key">[]): readonly Share[] {
     const keys = new Set(sessions.map(({ key }) => key));

@@ -5,8 +5,8 @@ import { formatOrigin, parseHost, parseOrigin } from "../../lib/net/origin.ts";
 import { isLoginName } from "../../lib/profile.ts";
 import { Secret } from "../../lib/secret.ts";
 import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
+import { Role, type RoleRule } from "../../protocol/schemas/permission.ts";
 import { LabelKey, LabelValue, RemoteName, RemoteUrl } from "../../protocol/schemas/remote.ts";
-import { Role, type RoleRule } from "../../protocol/schemas/role.ts";
 
 const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
   ["", 1],

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AuditPage, AuditQuery } from "../schemas/audit.ts";
 import { Health } from "../schemas/health.ts";
 import { SetCordon } from "../schemas/remote.ts";
+import { Usage } from "../schemas/usage.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
 const server = endpointsWith({ tag: "server" });
@@ -74,5 +75,9 @@ export const serverEndpoints = {
     query: AuditQuery,
     reply: json(AuditPage),
     errors: ["forbidden", "invalid_request", "not_found"],
+  }),
+  readUsage: server.get("/api/usage", "How much of what is limited each user has, at this server or HQ", {
+    reply: json(Usage),
+    errors: ["forbidden"],
   }),
 };

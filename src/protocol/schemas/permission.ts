@@ -35,3 +35,12 @@ export type Permission = z.infer<typeof Permission>;
 /** The scope of an API token: nothing that creates or ends other credentials. */
 export const TokenScope = Permission.exclude(["account:use", "accounts:manage", "remotes:manage"]);
 export type TokenScope = z.infer<typeof TokenScope>;
+
+/** auth/roles.ts has the permissions of each role. */
+export const Role = z.enum(["viewer", "user", "operator", "auditor", "admin"]);
+export type Role = z.infer<typeof Role>;
+
+/** `--role`: the role of a user (`*`: of all others), or of the members of a group. */
+export type RoleRule =
+  | { readonly user: string; readonly role: Role }
+  | { readonly group: string; readonly role: Role };

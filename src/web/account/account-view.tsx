@@ -13,7 +13,17 @@ export function AccountView({ page, workspace }: WorkspaceProps): VNode {
   const login = page.login.state.value;
   const hasLogins = login.kind === "in" && login.access.kind === "login";
   return (
-    <ViewFrame title="Logins and links" back={{ href: routeHash({ view: "list" }), words: "Sessions" }}>
+    <ViewFrame
+      title="Logins and links"
+      back={{ href: routeHash({ view: "list" }), words: "Sessions" }}
+      actions={
+        permissions.has("accounts:manage") && (
+          <a class="button small" href={routeHash({ view: "usage" })}>
+            Usage and limits
+          </a>
+        )
+      }
+    >
       {permissions.has("sessions:manage") && (
         <section aria-labelledby="links">
           <h2 id="links">Share links</h2>

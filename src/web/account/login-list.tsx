@@ -1,12 +1,10 @@
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import type { Client } from "../../protocol/client/client.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type { LoginRecord } from "../../protocol/schemas/login.ts";
 import { clientWords } from "../client-words.ts";
 import { Failure } from "../components/failure.tsx";
-import { failureSentence } from "../sentence.ts";
+import { useServerValue } from "../components/loaded.ts";
 import { agoWords } from "../session/words.ts";
 
 type LoginListProps = {
@@ -19,10 +17,16 @@ type LoginListProps = {
 
 /** Where users are logged in, and an end to each login. */
 export function LoginList({ client, now, isOfAll }: LoginListProps): VNode {
-  const { list, failure, end } = useLogins(client, isOfAll);
+  const { value: list, ...logins } = useServerValue(
+    "The logins could not be loaded.",
+    [client, isOfAll],
+    () => client.call(endpoints.listLogins, { query: { all: isOfAll ? "1" : "0" } }),
+  );
+  const end = ({ id: loginId }: LoginRecord): void =>
+    logins.change("The login was not ended.", () => client.call(endpoints.endLogin, { params: { loginId } }));
   return (
     <>
-      <Failure words={failure} />
+      <Failure words={logins.failure} />
       <ul class="share-list login-list" aria-label="Logins">
         {list?.map((login) => (
           <LoginItem key={login.id} {...{ login, now, isOfAll }} onEnd={() => end(login)} />
@@ -65,34 +69,4 @@ function LoginItem({ login, now, isOfAll, onEnd }: LoginItemProps): VNode {
       )}
     </li>
   );
-}
-
-type Logins = {
-  /** Undefined until they were read. */
-  readonly list: readonly LoginRecord[] | undefined;
-  readonly failure: string | undefined;
-  readonly end: (login: LoginRecord) => void;
-};
-
-function useLogins(client: Client, isOfAll: boolean): Logins {
-  const list = useSignal<readonly LoginRecord[] | undefined>(undefined);
-  const failure = useSignal<string | undefined>(undefined);
-  const attempt = async (otherwise: string, act: () => Promise<void>): Promise<void> => {
-    failure.value = undefined;
-    try {
-      await act();
-      list.value = await client.call(endpoints.listLogins, { query: { all: isOfAll ? "1" : "0" } });
-    } catch (error) {
-      failure.value = failureSentence(error, otherwise);
-    }
-  };
-  useEffect(() => void attempt("The logins could not be loaded.", async () => {}), [client, isOfAll]);
-  return {
-    list: list.value,
-    failure: failure.value,
-    end: ({ id: loginId }) =>
-      void attempt("The login was not ended.", async () => {
-        await client.call(endpoints.endLogin, { params: { loginId } });
-      }),
-  };
 }

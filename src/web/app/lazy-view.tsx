@@ -18,6 +18,10 @@ const LOADERS = {
     const { MachinesView } = await import("../machines/machines-view.tsx");
     return { View: MachinesView };
   },
+  usage: async (): Promise<View> => {
+    const { UsageView } = await import("../account/usage-view.tsx");
+    return { View: UsageView };
+  },
   worktrees: async (): Promise<View> => {
     const { WorktreesView } = await import("../worktrees/worktrees-view.tsx");
     return { View: WorktreesView };

@@ -8,7 +8,7 @@ import { type Layout, selectTab, singlePane } from "../layout/layout.ts";
 export const PRESENT_S = 999_999_999;
 
 /** Views that need no more than their name. */
-const PLAIN_VIEWS = ["new", "previews", "machines", "audit", "account"] as const;
+const PLAIN_VIEWS = ["new", "previews", "machines", "audit", "account", "usage"] as const;
 
 export type Route =
   | { readonly view: "list" | (typeof PLAIN_VIEWS)[number] }

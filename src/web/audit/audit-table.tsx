@@ -1,7 +1,10 @@
 import type { VNode } from "preact";
 import type { AuditRecord } from "../../protocol/schemas/audit.ts";
+import { Table } from "../components/table.tsx";
 
 const TONES: Readonly<Record<string, string>> = { ok: "good", refused: "bad", failed: "warn" };
+
+const HEADINGS = ["Time", "User", "Action", "Result", "Session", "From", "Details"];
 
 /** Of a session; the title has all of it. */
 const SHOWN_ID = 8;
@@ -10,25 +13,11 @@ const SHOWN_ID = 8;
 export function AuditTable({ entries }: { readonly entries: readonly AuditRecord[] }): VNode {
   if (entries.length === 0) return <p class="empty">No entry matches.</p>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard.
-    <section class="table-scroll" aria-label="Entries" tabIndex={0}>
-      <table class="audit">
-        <thead>
-          <tr>
-            {["Time", "User", "Action", "Result", "Session", "From", "Details"].map((heading) => (
-              <th key={heading} scope="col">
-                {heading}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry, index) => (
-            <Entry key={entry.seq ?? `${entry.time} ${index}`} entry={entry} />
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <Table label="Entries" headings={HEADINGS}>
+      {entries.map((entry, index) => (
+        <Entry key={entry.seq ?? `${entry.time} ${index}`} entry={entry} />
+      ))}
+    </Table>
   );
 }
 

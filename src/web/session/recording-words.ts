@@ -43,7 +43,7 @@ function missing(bytes: number): string {
 }
 
 /** In the largest unit of which there is one, after rounding to a tenth. */
-function size(bytes: number): string {
+export function size(bytes: number): string {
   let amount = bytes;
   let unit = 0;
   while (rounded(amount, unit) >= STEP && unit < UNITS.length - 1) {

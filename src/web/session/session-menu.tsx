@@ -3,13 +3,13 @@ import { useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { SessionProps, WorkspaceProps } from "../app/view-props.ts";
-import { useDismissal } from "../components/dismissal.ts";
 import { Icon } from "../components/icon.tsx";
 import { useLoaded } from "../components/loaded.ts";
 import { useToggle } from "../components/toggle.ts";
 import type { Uploads } from "../files/uploads.ts";
 import type { Panes } from "../layout/panes.ts";
 import { Settings } from "../settings/settings.tsx";
+import { useDismissal } from "./dismissal.ts";
 import { ShareDialog } from "./sharing/share-dialog.tsx";
 
 type SessionMenuProps = SessionProps & { readonly record: SessionRecord | undefined };

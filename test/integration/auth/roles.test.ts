@@ -14,8 +14,7 @@ import { type EndpointName, endpoints } from "../../../src/protocol/endpoints/en
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { NewApiToken } from "../../../src/protocol/schemas/login.ts";
-import { type Permission, TokenScope } from "../../../src/protocol/schemas/permission.ts";
-import { Role } from "../../../src/protocol/schemas/role.ts";
+import { type Permission, Role, TokenScope } from "../../../src/protocol/schemas/permission.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { NewShare, ShareMode } from "../../../src/protocol/schemas/share.ts";
 import { type Answer, ask } from "../harness/http.ts";

@@ -120,11 +120,13 @@ test.each(["dark", "light"] as const)(
     await page.page.getByLabel("Of all users").check();
     await page.page.getByRole("list", { name: "Logins" }).getByText("ada: ").first().waitFor();
     found.push(...(await findings(page, "account")));
+    await page.page.getByRole("link", { name: "Usage and limits" }).click();
+    await page.page.getByRole("rowheader", { name: "ada" }).waitFor();
+    found.push(...(await findings(page, "usage")));
     await page.page.getByRole("link", { name: "Audit log" }).click();
     await page.page.getByRole("cell", { name: "share.create" }).first().waitFor();
     found.push(...(await findings(page, "audit log")));
-    await page.page.goBack();
-    await page.page.goBack();
+    for (let back = 0; back < 3; back += 1) await page.page.goBack();
     await page.phase("running");
     await page.page.keyboard.press("Control+Shift+F");
     found.push(...(await findings(page, "search")));

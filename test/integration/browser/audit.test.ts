@@ -1,5 +1,6 @@
 // The audit log, share links and logins in the page.
 import { expect, test } from "vitest";
+import { MAX_SHARES, MAX_SHARES_OF_USER } from "../../../src/protocol/limits.ts";
 import { ask } from "../harness/http.ts";
 import { useStage } from "./stage.ts";
 
@@ -8,7 +9,7 @@ const stage = useStage({ env: ACCOUNT, flags: ["--rate-limit-api", "0"] });
 
 const LINKS = 101;
 
-test("an admin finds a refused login in the log, reads older entries, and revokes a link", async () => {
+test("an admin finds a refused login in the log, reads older entries, revokes a link, and sees how many there are", async () => {
   const { server, chromium } = stage();
   const logIn = (password: string) => ask(server.url, "/api/auth/token", { body: { password } });
   await logIn("wrong horse");
@@ -45,4 +46,10 @@ test("an admin finds a refused login in the log, reads older entries, and revoke
   await expect.poll(() => revoke.count()).toBe(LINKS);
   await revoke.first().click();
   await expect.poll(() => revoke.count()).toBe(LINKS - 1);
+
+  await page.getByRole("link", { name: "Usage and limits" }).click();
+  const row = page.getByRole("row").filter({ has: page.getByRole("rowheader", { name: "ada" }) });
+  await row.getByRole("cell", { name: `${LINKS - 1} of ${MAX_SHARES_OF_USER}` }).waitFor();
+  await page.getByText(`Share links of all users: ${LINKS - 1} of ${MAX_SHARES}.`).waitFor();
+  await page.getByText("A user may make any number of API calls.").waitFor();
 });

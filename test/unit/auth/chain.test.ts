@@ -10,8 +10,8 @@ import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
 import { Tickets, WS_TICKETS } from "../../../src/auth/tokens/tickets.ts";
 import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";
+import type { Role } from "../../../src/protocol/schemas/permission.ts";
 import { Permission } from "../../../src/protocol/schemas/permission.ts";
-import type { Role } from "../../../src/protocol/schemas/role.ts";
 import { BARE } from "./request-claims.ts";
 
 const HERE = { address: undefined };

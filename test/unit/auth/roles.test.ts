@@ -11,8 +11,7 @@ import {
 import type { Endpoint } from "../../../src/protocol/endpoints/endpoint.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
-import { Permission } from "../../../src/protocol/schemas/permission.ts";
-import { Role } from "../../../src/protocol/schemas/role.ts";
+import { Permission, Role } from "../../../src/protocol/schemas/permission.ts";
 
 const all: readonly (readonly [string, Endpoint])[] = Object.entries(endpoints);
 

@@ -2,9 +2,9 @@
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
 import type { SessionProps } from "../../app/view-props.ts";
-import { useDismissal } from "../../components/dismissal.ts";
 import { Icon } from "../../components/icon.tsx";
 import { useToggle } from "../../components/toggle.ts";
+import { useDismissal } from "../dismissal.ts";
 import { GuestNameForm } from "./guest-name-form.tsx";
 import { initials, type Person, peopleOf, presenceWords } from "./viewer-words.ts";
 
