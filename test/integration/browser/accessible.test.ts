@@ -8,6 +8,7 @@ import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { PALETTE_NAMES } from "../../../src/web/terminal/emulator/palette.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
+import { TestFleet } from "../harness/test-fleet.ts";
 import { Chromium } from "./chromium.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { useStage } from "./stage.ts";
@@ -152,6 +153,34 @@ test.each(["dark", "light"] as const)(
     expect(found).toEqual([]);
   },
 );
+
+test("axe-core finds nothing in the machines of an HQ, in either colours", async () => {
+  await using fleet = await TestFleet.start();
+  await fleet.create("worker-1", { command: ["sleep", "1000"] });
+  for (const colorScheme of ["dark", "light"] as const) {
+    await using driver = await stage().chromium.open(`${fleet.hq.url}/#/machines`, { colorScheme });
+    const { page } = driver;
+    const machines = page.getByRole("list", { name: "Machines" });
+    await machines.getByText("1 running").waitFor();
+    const found = [...(await findings(driver, `machines, ${colorScheme}`))];
+    await driver.button("Add a machine…").click();
+    await page.getByLabel("Name", { exact: true }).fill("newcomer");
+    found.push(...(await findings(driver, `new join token, ${colorScheme}`)));
+    await driver.button("Create a token").click();
+    await page.getByRole("dialog").locator("pre").waitFor();
+    found.push(...(await findings(driver, `join command, ${colorScheme}`)));
+    await driver.button("Close").click();
+    await page.getByRole("list", { name: "Join tokens" }).getByText("newcomer").waitFor();
+    await driver.button("Cordon worker-1").click();
+    await machines.getByText("cordoned", { exact: true }).waitFor();
+    found.push(...(await findings(driver, `cordoned machine, ${colorScheme}`)));
+    await page.setViewportSize({ width: 390, height: 844 });
+    found.push(...(await findings(driver, `machines on a phone, ${colorScheme}`)));
+    expect(found).toEqual([]);
+    await driver.button("Uncordon worker-1").click();
+    await machines.getByText("up", { exact: true }).waitFor();
+  }
+});
 
 test("every colour of the palette can be read on the ground of the terminal, in every theme", async () => {
   await using chromium = await Chromium.start(["--disable-3d-apis"]);
