@@ -36,6 +36,8 @@ const Stored = z.object({
   theme: ThemeChoice.catch("system"),
   bell: Bell.catch("flash"),
   notifications: z.array(NotificationKind).max(NotificationKind.options.length).catch([]),
+  /** What follow mode did in the repository of a session that is in view. */
+  hasFollowNotices: z.boolean().catch(true),
   copyOnSelect: z.boolean().catch(false),
   clipboard: ClipboardPolicy.catch("ask"),
   clipboardAnswers: z.array(ClipboardAnswer).max(MAX_CLIPBOARD_ANSWERS).catch([]),

@@ -4,8 +4,7 @@ import { plainWords } from "../machines/outage.ts";
 
 export type Notice = { readonly id: number; readonly tone: "info" | "error"; readonly text: string };
 
-const INFO_MS = 4_000;
-const ERROR_MS = 9_000;
+const SHOWN_MS = { info: 4_000, error: 9_000 } as const;
 /** At most this many at once; the oldest goes first. */
 const MAX_NOTICES = 4;
 
@@ -19,14 +18,28 @@ export class Notices implements Disposable {
   }
 
   info(text: string): void {
-    this.#show("info", text, INFO_MS);
+    this.told({ tone: "info", text });
   }
 
   /** Says what was tried and why it failed. */
   failed(what: string, error: unknown): void {
     const plain = plainWords(error);
     const why = error instanceof Error ? error.message : String(error);
-    this.#show("error", plain === undefined ? `${what}: ${why}` : `${what}. ${plain}`, ERROR_MS);
+    this.told({ tone: "error", text: plain === undefined ? `${what}: ${why}` : `${what}. ${plain}` });
+  }
+
+  told({ tone, text }: Omit<Notice, "id">): void {
+    const repeated = this.#list.value.find((notice) => notice.text === text);
+    if (repeated !== undefined) this.close(repeated.id);
+    const oldest = this.#list.value[0];
+    if (this.#list.value.length >= MAX_NOTICES && oldest !== undefined) this.close(oldest.id);
+    this.#lastId += 1;
+    const id = this.#lastId;
+    this.#list.value = [...this.#list.value, { id, tone, text }];
+    this.#timers.set(
+      id,
+      setTimeout(() => this.close(id), SHOWN_MS[tone]),
+    );
   }
 
   close(id: number): void {
@@ -38,19 +51,5 @@ export class Notices implements Disposable {
   [Symbol.dispose](): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
-  }
-
-  #show(tone: Notice["tone"], text: string, forMs: number): void {
-    const repeated = this.#list.value.find((notice) => notice.text === text);
-    if (repeated !== undefined) this.close(repeated.id);
-    const oldest = this.#list.value[0];
-    if (this.#list.value.length >= MAX_NOTICES && oldest !== undefined) this.close(oldest.id);
-    this.#lastId += 1;
-    const id = this.#lastId;
-    this.#list.value = [...this.#list.value, { id, tone, text }];
-    this.#timers.set(
-      id,
-      setTimeout(() => this.close(id), forMs),
-    );
   }
 }

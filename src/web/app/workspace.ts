@@ -23,6 +23,7 @@ import { Panes } from "../layout/panes.ts";
 import type { Login } from "../login/login.ts";
 import { Permissions } from "../login/permissions.ts";
 import { MachineList } from "../machines/machine-list.ts";
+import { followNotice } from "../notifications/alert.ts";
 import { showAlert } from "../notifications/browser-notifications.ts";
 import { SessionNotifier } from "../notifications/session-notifier.ts";
 import type { Preferences } from "../preferences.ts";
@@ -215,13 +216,16 @@ export class Workspace implements Disposable {
   }
 
   #newNotifier(): SessionNotifier {
-    const { window, preferences } = this.#options;
+    const { window, preferences, notices } = this.#options;
     return new SessionNotifier({
       subscribe: (listener) => this.subscribe(listener),
       record: (id) => this.sessions.record(id),
       isInView: (id) => window.document.visibilityState === "visible" && this.panes.open.peek().has(id),
       kinds: () => preferences.current.peek().notifications,
       show: (alert) => showAlert(alert, (id) => this.panes.show(id)),
+      tell: (notification) => {
+        if (preferences.current.peek().hasFollowNotices) notices.told(followNotice(notification));
+      },
     });
   }
 

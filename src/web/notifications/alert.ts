@@ -1,6 +1,8 @@
 // What a notification says. Names, titles and messages may be a program's: they become short plain text. Pure.
 import type { ServerEvent } from "../../protocol/frame/event.ts";
+import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { Notice } from "../app/notices.ts";
 import type { NotificationKind } from "../preferences.ts";
 import { endingWords, nameWords } from "../session/words.ts";
 
@@ -38,6 +40,12 @@ export function alertOf(event: ServerEvent, record: SessionRecord | undefined): 
   };
 }
 
+/** What follow mode did, for whoever looks at a session of the repository. */
+export function followNotice({ level, title, message }: GitNotification): Omit<Notice, "id"> {
+  const tone = level === "error" ? "error" : "info";
+  return { tone, text: plainText(`${title}: ${message}`, MAX_BODY) };
+}
+
 const KINDS: Partial<Record<ServerEvent["type"], NotificationKind | "any">> = {
   "test-notification": "any",
   bell: "bell",
@@ -52,7 +60,7 @@ function bodyOf(event: ServerEvent, record: SessionRecord): string {
   const { type, title = "", body = "", command = "", duration = 0, exitCode = 0, notification } = event;
   if (type === "bell") return "The bell rang.";
   if (type === "session-exit") return `${endingWords(event.record ?? record).what}.`;
-  if (type === "git-notification") return `${notification?.title ?? "git"}: ${notification?.message ?? ""}`;
+  if (notification !== undefined) return followNotice(notification).text;
   if (type === "program-notification") return title === "" ? body : `${title}: ${body}`;
   if (type === "waiting-for-input") return "It waits for input.";
   const what = command === "" ? "The command" : plainText(command, MAX_BODY / 2);

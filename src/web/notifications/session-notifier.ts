@@ -1,6 +1,7 @@
-// Tells of sessions that nobody looks at. Of each session the last alert counts: it is shown once no other window of this
+// Tells of sessions that nobody looks at, and of follow mode also whoever looks. Of each session the last alert counts: it is shown once no other window of this
 // browser has said that it shows the session, and then none for a while.
 import type { ServerEvent } from "../../protocol/frame/event.ts";
+import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { NotificationKind } from "../preferences.ts";
 import { type Alert, alertOf, kindOf } from "./alert.ts";
@@ -18,6 +19,8 @@ export type SessionNotifierOptions = {
   readonly isInView: (id: string) => boolean;
   readonly kinds: () => readonly NotificationKind[];
   readonly show: (alert: Alert) => void;
+  /** Tells whoever looks at the session what follow mode did there. */
+  readonly tell: (notification: GitNotification) => void;
   readonly pauseMs?: number;
 };
 
@@ -48,12 +51,13 @@ export class SessionNotifier implements Disposable {
   }
 
   #heard(event: ServerEvent): void {
-    const { isInView, kinds } = this.#options;
-    const kind = kindOf(event);
-    if (kind === undefined || !(kind === "any" ? kinds().length > 0 : kinds().includes(kind))) return;
+    const { isInView, kinds, tell } = this.#options;
     // Of a repository with several sessions one is enough.
     const ids = event.sessionIds ?? [event.sessionId ?? ""];
     const seen = ids.find(isInView);
+    if (seen !== undefined && event.notification !== undefined) tell(event.notification);
+    const kind = kindOf(event);
+    if (kind === undefined || !(kind === "any" ? kinds().length > 0 : kinds().includes(kind))) return;
     if (seen !== undefined) this.#channel.postMessage(ids);
     else if (ids[0] !== undefined) this.#wait(ids[0], event);
   }

@@ -34,6 +34,13 @@ export function SettingsDialog({ page, onClose }: PageProps & { readonly onClose
         <h3>Behaviour</h3>
         <BellChoice page={page} />
         <Notifications page={page} />
+        <Switch
+          page={page}
+          name="hasFollowNotices"
+          note="A message on the page when it switched, failed or stopped in the repository that you look at"
+        >
+          Follow mode
+        </Switch>
         <Switch page={page} name="copyOnSelect">
           Copy selected text
         </Switch>
@@ -133,7 +140,7 @@ function FontSize({ page }: PageProps): VNode {
 }
 
 type SwitchProps = PageProps & {
-  readonly name: "hasIconFont" | "copyOnSelect" | "hasImages" | "screenReader";
+  readonly name: "hasIconFont" | "hasFollowNotices" | "copyOnSelect" | "hasImages" | "screenReader";
   readonly note?: string;
   readonly children: ComponentChildren;
 };

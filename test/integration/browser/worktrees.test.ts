@@ -43,6 +43,11 @@ test("a worktree on a machine is created, followed after a dry run, and deleted 
   const tree = `${repository}-feature-x`;
   await row(driver, "feature/x").getByText(tree).waitFor();
 
+  await using watching = await chromium.open(`${fleet.hq.url}/#/s/${id}`);
+  await watching.phase("running");
+  // A notice goes after some seconds: each is waited for from before its cause.
+  const notice = (text: string) => watching.page.locator(".notice").getByText(text).waitFor();
+  const begun = notice("Follow Mode Active");
   await driver.button("Follow feature/x").click();
   const plan = dialog(driver, "Follow feature/x?");
   await plan.getByText("git hook post-commit").waitFor();
@@ -50,19 +55,24 @@ test("a worktree on a machine is created, followed after a dry run, and deleted 
   await plan.getByRole("button", { name: "Follow", exact: true }).click();
   await page.getByText("The main worktree follows feature/x").waitFor();
   await row(driver, "feature/x").getByText("followed", { exact: true }).waitFor();
+  await begun;
+  const failed = notice("Sync Failed");
   await room.append(join(repository, "a.txt"), "in the way\n");
   await room.append(join(tree, "a.txt"), "from the worktree\n");
   const commit = await room.commit(tree);
   const news = page.getByRole("list", { name: "Notifications of follow mode" });
   await news.getByText("Failed to sync").waitFor();
+  await failed;
   await room.git(repository, "checkout", "--quiet", "a.txt");
   await expect.poll(() => room.git(repository, "rev-parse", "HEAD")).toBe(commit);
 
+  const stopped = notice("Follow Mode Disabled");
   await driver.button("Stop following…").click();
   const end = dialog(driver, "Stop following?");
   await end.getByText("What would happen").waitFor();
   await end.getByRole("button", { name: "Stop following" }).click();
   await driver.button("Follow feature/x").waitFor();
+  await stopped;
 
   await driver.button("Switch branch…").click();
   await dialog(driver, "Switch the main worktree").getByLabel("Branch").selectOption("main");
