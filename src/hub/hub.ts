@@ -6,12 +6,11 @@ import { keyOf, type SourcePosition } from "../protocol/directory/session-change
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent } from "../protocol/frame/event.ts";
 import type { GoAway } from "../protocol/frame/payload.ts";
-import { PING_INTERVAL_MS } from "../protocol/limits.ts";
+import { GOAWAY_PATIENCE_MS, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionViewer } from "../protocol/schemas/viewer.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import { drain } from "./drain.ts";
 import { Feed } from "./feed.ts";
 import type { HubClient } from "./hub-client.ts";
 import type { Peer } from "./outbox.ts";
@@ -19,6 +18,9 @@ import { Presence, type PresenceReader } from "./presence.ts";
 import { Traffic } from "./traffic.ts";
 import type { HubView } from "./viewer/hub-view.ts";
 import { Viewer, type ViewerHub } from "./viewer/viewer.ts";
+
+/** Close code of RFC 6455. */
+const GOING_AWAY = 1001;
 
 /** A feed and the number of its subscriptions; at most one for each watched session. */
 type SharedFeed = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
@@ -170,15 +172,31 @@ export class Hub implements ViewerHub, Disposable {
     return viewers.length;
   }
 
-  /** Resolves when all clients have gone or were told to, by GOAWAY or a close. `random`: 0 to 1, as Math.random. */
+  /**
+   * Clients that know GOAWAY leave by themselves; the others are closed over `jitterMs` after `afterMs`, so that not all
+   * reconnect at the same instant. Resolves when all have gone, or the remaining ones were told to close. `random`: 0 to
+   * 1, as Math.random.
+   */
   async drain(notice: GoAway, random: () => number): Promise<void> {
+    const { afterMs, jitterMs, reason } = notice;
     this.#isLeaving = true;
-    await drain({
-      ...{ notice, random },
-      viewers: () => this.clients.map(({ viewer }) => viewer),
-      onLeft: (listener) => this.#left.on(listener),
-      isEmpty: () => this.#clients.size === 0,
+    const { promise, resolve } = Promise.withResolvers<void>();
+    using stack = new DisposableStack();
+    const later = (ms: number, work: () => void): void => {
+      const timer = setTimeout(work, ms);
+      stack.defer(() => clearTimeout(timer));
+    };
+    stack.use(this.#left.on(() => void (this.#clients.size === 0 && resolve())));
+    for (const { viewer } of this.clients) {
+      const close = (): void => viewer.close(GOING_AWAY, reason);
+      if (!viewer.goAway(notice)) later(afterMs + random() * jitterMs, close);
+    }
+    later(afterMs + jitterMs + GOAWAY_PATIENCE_MS, () => {
+      for (const { viewer } of this.clients) viewer.close(GOING_AWAY, reason);
+      resolve();
     });
+    if (this.#clients.size === 0) resolve();
+    await promise;
   }
 
   [Symbol.dispose](): void {

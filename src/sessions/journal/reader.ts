@@ -1,5 +1,5 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import { gapLabel, gapOf, type JournalEvent, type JournalEventKind, parseEventLine } from "./event.ts";
 
@@ -21,7 +21,7 @@ export type Follow = () => Promise<boolean>;
 
 /** All entries in order, gaps as markers. Without `follow` up to the current end of the file. */
 export async function* readJournal(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEntry> {
-  await using output = await openOrUndefined(files.output);
+  await using output = await open(files.output, "r").catch(unlessMissing);
   let position = 0;
   let lost = 0;
   for await (const event of readEvents(files, follow)) {
@@ -46,7 +46,7 @@ export async function* readJournal(files: SessionFiles, follow?: Follow): AsyncG
 
 /** The records of the events file, without a torn last line. */
 export async function* readEvents(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEvent> {
-  await using file = await openOrUndefined(files.events);
+  await using file = await open(files.events, "r").catch(unlessMissing);
   if (file === undefined) return;
   const decoder = new TextDecoder();
   let position = 0;
@@ -82,25 +82,11 @@ export async function* readBytes(path: string, from: number, to: number): AsyncG
 
 /** 0 for a missing file. */
 export async function fileBytes(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return 0;
-    throw error;
-  }
+  return (await stat(path).catch(unlessMissing))?.size ?? 0;
 }
 
 async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array> {
   const buffer = new Uint8Array(length);
   const { bytesRead } = await file.read(buffer, 0, length, position);
   return buffer.subarray(0, bytesRead);
-}
-
-async function openOrUndefined(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return undefined;
-    throw error;
-  }
 }

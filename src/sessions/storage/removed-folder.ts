@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 
 /** Not a valid session id. */
 const PREFIX = ".removed-";
@@ -12,14 +12,10 @@ export function folderRemoval(directory: string): () => Promise<void> {
   const removed = join(dirname(directory), `${PREFIX}${basename(directory)}-${randomUUID()}`);
   let isAside = false;
   return async () => {
-    if (!isAside) await rename(directory, removed).catch(unlessGone);
+    if (!isAside) await rename(directory, removed).catch(unlessMissing);
     isAside = true;
     await rm(removed, { recursive: true, force: true });
   };
-}
-
-function unlessGone(error: unknown): void {
-  if (!isErrno(error, "ENOENT")) throw error;
 }
 
 /** Names of the session folders; completes removals of an earlier process. */
