@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isErrno } from "../lib/fs/atomic-file.ts";
-import { ServiceError } from "../protocol/errors.ts";
+import { ServiceError, unless } from "../protocol/errors.ts";
 import type { Git, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
 
@@ -77,12 +77,7 @@ export async function requireRepository(git: Git): Promise<Repository> {
 }
 
 async function asked(git: Git, args: readonly string[]): Promise<GitRun | undefined> {
-  try {
-    return await git.try("rev-parse", ...args);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "not_a_repository") return undefined;
-    throw error;
-  }
+  return await git.try("rev-parse", ...args).catch(unless("not_a_repository"));
 }
 
 /** As git does: core.worktree (as in submodules), else the parent of `.git`, else the bare repository. */

@@ -10,7 +10,7 @@ import { refuseAmbiguous } from "../lib/net/request-head.ts";
 import { currentTrace, inTrace } from "../lib/trace.ts";
 import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { type EndpointName, endpoints } from "../protocol/endpoints/endpoints.ts";
-import { ServiceError } from "../protocol/errors.ts";
+import { ServiceError, unless } from "../protocol/errors.ts";
 import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES } from "../protocol/limits.ts";
 import { audited, contextOf, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
@@ -263,12 +263,7 @@ async function authorise(endpoint: Endpoint, { request, response, seen, options 
 /** The caller without regard to a login in the request: named by a proxy, on this machine, or in mode "none". */
 async function identified({ request, seen, options }: Exchange): Promise<Principal | undefined> {
   const claims = claimsOf(request, { queryToken: undefined, address: seen.address, place: "api" });
-  try {
-    return await options.authenticate({ ...claims, authorization: undefined });
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
-    throw error;
-  }
+  return await options.authenticate({ ...claims, authorization: undefined }).catch(unless("unauthorized"));
 }
 
 function requirePermission(name: EndpointName, { rights }: Principal): void {

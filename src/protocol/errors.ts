@@ -113,6 +113,13 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_STATUS, value);
 }
 
+/** For `catch`: `undefined` for an error with that code; throws any other error. */
+export function unless(code: ErrorCode): (error: unknown) => undefined {
+  return (error) => {
+    if (!(error instanceof ServiceError) || error.code !== code) throw error;
+  };
+}
+
 /** Hides the details of internal errors from clients (contract 4.1). */
 export function errorBody(error: unknown): ErrorBody {
   if (!(error instanceof ServiceError) || error.code === "internal_error") {

@@ -199,10 +199,7 @@ export class SecondFactor {
       const way = `ask an administrator for one (ttyhq enrolment-code ${user})`;
       throw new ServiceError("invalid_credentials", `a new passkey needs an enrolment code: ${way}`);
     }
-    const holder = await this.#options.enrolmentCodes.redeem(code).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
-      throw error;
-    });
+    const holder = await this.#options.enrolmentCodes.take(code);
     if (holder !== user) {
       throw new ServiceError("invalid_credentials", "this enrolment code is wrong, was used or has expired");
     }

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../protocol/errors.ts";
+import { unless } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 
 /** Concurrent shells of one query, each with one git process. */
@@ -27,12 +27,7 @@ export async function linesOf(
 }
 
 async function linesOfShell(git: Git, script: string, args: readonly string[]): Promise<readonly string[]> {
-  try {
-    const { stdout } = await git.script(script, args);
-    return stdout.split("\n").slice(0, -1);
-  } catch (error) {
-    // A slow repository must not hide the others.
-    if (error instanceof ServiceError && error.code === "git_timeout") return [];
-    throw error;
-  }
+  // A slow repository must not hide the others.
+  const run = await git.script(script, args).catch(unless("git_timeout"));
+  return run?.stdout.split("\n").slice(0, -1) ?? [];
 }

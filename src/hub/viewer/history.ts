@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collectBytes } from "../../lib/data/collect.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { unless } from "../../protocol/errors.ts";
 import { type ResizeEvent, resizeEvent } from "../../protocol/frame/event.ts";
 import { decodeJson } from "../../protocol/frame/payload.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
@@ -80,14 +80,10 @@ async function output(
   { from, to }: { readonly from: number; readonly to: number },
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
-  try {
-    const { body } = await backend.view(sessionId, { kind: "output", from, to }, signal);
-    signal.throwIfAborted();
-    return body;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "range_not_satisfiable") return nothing();
-    throw error;
-  }
+  const view = { kind: "output", from, to } as const;
+  const content = await backend.view(sessionId, view, signal).catch(unless("range_not_satisfiable"));
+  signal.throwIfAborted();
+  return content?.body ?? nothing();
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
