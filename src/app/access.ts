@@ -50,7 +50,7 @@ export function openAccess(parts: {
       ...vibeTunnelRoutes({
         ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
         connector: ({ address, principal }) => {
-          refuseTooMany(hub.clients, principal);
+          refuseTooMany(hub, principal);
           return (peer) => hub.connect(peer, { ...watcherOf(principal), address }, viewOf(principal));
         },
       }),

@@ -135,7 +135,7 @@ async function admit(
     throw new ServiceError("not_found", `no WebSocket is served at ${path}, see /ws`);
   const where = { place: "websocket", queryToken: query.get("token") ?? undefined } as const;
   const principal = await authenticated(request, seen, where, options);
-  refuseTooMany(options.hub.clients, principal);
+  refuseTooMany(options.hub, principal);
   const dialect = dialectOf?.(query);
   return {
     principal,
@@ -178,9 +178,9 @@ async function authenticated(
 }
 
 /** Limits each user, and all guests of one link together. Without login callers cannot be told apart. */
-export function refuseTooMany(clients: Hub["clients"], { user, method }: Principal): void {
+export function refuseTooMany(hub: Pick<Hub, "clients">, { user, method }: Principal): void {
   if (method === "none" || method === "socket" || method === "hq") return;
-  if (clients.filter((client) => client.user === user).length < MAX_USER_SOCKETS) return;
+  if (hub.clients.filter((client) => client.user === user).length < MAX_USER_SOCKETS) return;
   throw new ServiceError("rate_limited", `${user} has ${MAX_USER_SOCKETS} connections: close some first`);
 }
 

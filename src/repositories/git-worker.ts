@@ -12,6 +12,8 @@ import type { Content, NewFile } from "../sessions/backend.ts";
 import { FileTransfers, type Place } from "./file-transfers.ts";
 import { type FolderPresence, SessionFolders } from "./session-folders.ts";
 
+/** A session's first output goes before the start of its worker, which takes the time of 20 sessions' starts. */
+const START_DELAY_MS = 50;
 /** So long after its last message an idle worker is ended. */
 const IDLE_MS = 60_000;
 /** Before a worker that ended by itself, and is needed, is started again: doubled each time up to the second. */
@@ -63,6 +65,7 @@ export class GitWorker implements AsyncDisposable {
     retry: () => this.resume(),
   });
   #idle: NodeJS.Timeout | undefined;
+  #entered: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: GitWorkerParts) {
@@ -117,7 +120,8 @@ export class GitWorker implements AsyncDisposable {
 
   enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
     const presence = this.folders.enter(cwd, options);
-    if (this.#running === undefined) this.resume();
+    if (this.#starting === undefined)
+      this.#entered ??= setTimeout(() => this.#startEntered(), START_DELAY_MS);
     return presence;
   }
 
@@ -134,9 +138,16 @@ export class GitWorker implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#idle);
+    clearTimeout(this.#entered);
     this.#restart[Symbol.dispose]();
     const worker = await this.#starting?.catch(() => undefined);
     await worker?.process.end();
+  }
+
+  #startEntered(): void {
+    this.#entered = undefined;
+    // Without a folder this may have been given up.
+    if (!this.folders.isEmpty) this.resume();
   }
 
   get #follows(): boolean {
