@@ -99,6 +99,8 @@ export type PlayOptions = {
   readonly signal: AbortSignal;
   /** Events up to then are written already. */
   readonly written?: number;
+  /** Whether the next event may take any time: output is then not held back for more of it. */
+  readonly isStreamed?: boolean;
 };
 
 /** `rewound`: the clock was set back behind what is written, so it is to be played again from the start. */
@@ -107,10 +109,10 @@ export type PlayOutcome = "ended" | "rewound" | "stopped";
 /** Writes the output of events when the clock reaches them; of events that are all there, all that is due at once. */
 export async function playEvents(
   events: AsyncIterable<TimedEvent> | Iterable<TimedEvent>,
-  { clock, write, onEvent, wait, signal, written: writtenBefore = 0 }: PlayOptions,
+  options: PlayOptions,
 ): Promise<PlayOutcome> {
-  // The next event of a stream may take any time.
-  const isStreamed = Symbol.asyncIterator in events;
+  const { clock, write, onEvent, wait, signal, written: writtenBefore = 0 } = options;
+  const { isStreamed = Symbol.asyncIterator in events } = options;
   let text = "";
   let written = writtenBefore;
   const flush = async (): Promise<void> => {

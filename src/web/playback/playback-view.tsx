@@ -10,6 +10,7 @@ import { RecordingPlayback } from "./recording-playback.ts";
 const SEEK_S = 5;
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
 const IDLE_LIMITS = [undefined, 0.5, 1, 2, 5];
+const TOO_LONG = "The first 512 MiB of the recording are played. Save it as .cast to have all of it.";
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 
@@ -30,6 +31,7 @@ export function PlaybackView({
         appearance: computed(() => ({ ...page.preferences.current.value, palette: open.palette.value })),
         startAt,
         onFailed: (error) => page.notices.failed("The recording was not loaded", error),
+        onCut: () => page.notices.told({ tone: "error", text: TOO_LONG }),
       }),
     [open.id, startAt],
   );

@@ -1,6 +1,6 @@
 // A recording that is played in the page.
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
-import { type CastFileEvent, readCast, readCastStream } from "../../protocol/asciicast.ts";
+import { readCast, readCastStream } from "../../protocol/asciicast.ts";
 import {
   PlaybackClock,
   type PlayOutcome,
@@ -11,9 +11,10 @@ import {
 import { TerminalSize } from "../../protocol/schemas/session.ts";
 import { type Appearance, Emulator } from "../terminal/emulator/emulator.ts";
 import { Sizing } from "../terminal/sizing.ts";
+import { RecordedEvents } from "./recorded-events.ts";
 
-/** What is loaded of a recording; a longer one is played up to there. */
-const MAX_BYTES = 64 * 1024 * 1024;
+/** What is loaded of a recording; a longer one is played up to there. Twice what a server records by default. */
+const MAX_BYTES = 512 * 1024 * 1024;
 const TICK_MS = 100;
 /** Before the growth of a recording is asked for again. */
 const RETRY_MS = 1_000;
@@ -30,6 +31,8 @@ type RecordingPlaybackOptions = {
   /** Seconds since the start of the recording. */
   readonly startAt: number;
   readonly onFailed: (error: unknown) => void;
+  /** The recording is longer than what is played. */
+  readonly onCut: () => void;
 };
 
 export type Marker = { readonly label: string; readonly position: number };
@@ -52,7 +55,7 @@ export class RecordingPlayback implements Disposable {
   readonly #isLoaded = signal(false);
   /** At the end of a recording that grows: what comes is shown at once. */
   readonly #isLive = signal(false);
-  readonly #events: CastFileEvent[] = [];
+  readonly #events = new RecordedEvents();
   #timeline = new Timeline();
   #bytes = 0;
   #isGrowing = false;
@@ -163,7 +166,12 @@ export class RecordingPlayback implements Disposable {
     emulator.resize(this.#size);
     const clock = new PlaybackClock({ now: () => 0, position: Number.POSITIVE_INFINITY });
     const { signal } = this.#stop;
-    await playEvents(this.#timed.peek(), { clock, signal, wait: waited, ...writing(emulator) });
+    const events = this.#events.withData(
+      () => this.#timed.peek(),
+      0,
+      () => undefined,
+    );
+    await playEvents(events, { ...{ clock, signal, wait: waited, isStreamed: false }, ...writing(emulator) });
     return `${emulator.text.replaceAll(/[ \n]+$/g, "")}\n`;
   }
 
@@ -175,7 +183,7 @@ export class RecordingPlayback implements Disposable {
     const { read, startAt, isRunning } = this.#options;
     const { header, events } = await readCast(this.#upToMost(await read(this.#stop.signal)));
     this.#size = TerminalSize.parse({ cols: header.width, rows: header.height });
-    for await (const event of events) this.#events.push(event);
+    for await (const event of events) this.#events.add(event);
     this.#isLoaded.value = true;
     this.#isGrowing = isRunning();
     this.#arrange(startAt);
@@ -196,20 +204,21 @@ export class RecordingPlayback implements Disposable {
 
   /** Guests do not get every line, so the numbers of lines are not exact: times and what has the same time are. */
   async #readOn(signal: AbortSignal): Promise<void> {
-    const last = this.#events.at(-1)?.time ?? 0;
-    let again = this.#events.length - 1 - this.#events.findLastIndex(({ time }) => time !== last);
-    const body = await this.#options.readOn(1 + this.#events.length - again, signal);
+    const { list } = this.#events;
+    const last = list.at(-1)?.time ?? 0;
+    let again = list.length - 1 - list.findLastIndex(({ time }) => time !== last);
+    const body = await this.#options.readOn(1 + list.length - again, signal);
     for await (const event of readCastStream(this.#upToMost(body))) {
       const isKnown = event.time < last || (event.time === last && again > 0);
       if (event.time === last) again -= 1;
-      if (!isKnown) this.#events.push(event);
+      if (!isKnown) this.#events.add(event);
     }
   }
 
   /** The line that is cut there ends the recording. */
   async *#upToMost(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const part of bytes) {
-      if (this.#bytes >= MAX_BYTES) return;
+      if (this.#bytes >= MAX_BYTES) return this.#options.onCut();
       this.#bytes += part.length;
       yield part;
     }
@@ -218,7 +227,7 @@ export class RecordingPlayback implements Disposable {
   /** Begins anew with the idle limit, at a time of the recording. */
   #arrange(time: number): void {
     this.#timeline = new Timeline(this.#idleLimit.peek());
-    this.#timed.value = this.#events.map((event) => this.#timeline.next(event));
+    this.#timed.value = this.#events.list.map((event) => this.#timeline.next(event));
     const end = this.duration.peek();
     const position = Math.min(positionAt(this.#timed.peek(), time), end);
     // Whoever goes back in time begins at the present.
@@ -231,21 +240,20 @@ export class RecordingPlayback implements Disposable {
   async #play(signal: AbortSignal): Promise<void> {
     const clock = this.#clock;
     const sizes = { resize: (size: TerminalSize) => this.#resize(size) };
-    const parts = { clock, signal, wait: waited, ...writing(this.emulator, sizes) };
+    const parts = { ...{ clock, signal, wait: waited, isStreamed: false }, ...writing(this.emulator, sizes) };
     while (!signal.aborted) {
       await written(this.emulator, this.emulator.resetBytes);
       this.#resize(this.#size);
       let next = 0;
-      // What is added meanwhile is among them.
-      const rest = function* (timed: ReadonlySignal<readonly TimedEvent[]>): Generator<TimedEvent> {
-        for (let event = timed.peek()[next]; event !== undefined; event = timed.peek()[next]) {
-          next += 1;
-          yield event;
-        }
+      const passed = (count: number): void => {
+        next = count;
       };
       let outcome: PlayOutcome = "ended";
       for (let end = 0; outcome === "ended" && clock.position >= end && !signal.aborted; ) {
-        outcome = await playEvents(rest(this.#timed), { ...parts, written: end });
+        outcome = await playEvents(
+          this.#events.withData(() => this.#timed.peek(), next, passed),
+          { ...parts, written: end },
+        );
         end = this.#timed.peek()[next - 1]?.due ?? 0;
         if (outcome === "ended") await this.#stay(end, signal);
       }
@@ -270,8 +278,8 @@ export class RecordingPlayback implements Disposable {
 
   #tick(): void {
     const timed = this.#timed.peek();
-    if (this.#isLoaded.peek() && timed.length < this.#events.length) {
-      const added = this.#events.slice(timed.length).map((event) => this.#timeline.next(event));
+    if (this.#isLoaded.peek() && timed.length < this.#events.list.length) {
+      const added = this.#events.list.slice(timed.length).map((event) => this.#timeline.next(event));
       this.#timed.value = [...timed, ...added];
       if (this.#isLive.peek()) this.#clock.set({ position: this.duration.peek() });
     }
