@@ -1,6 +1,7 @@
 // The pages at /.proxy/: logging in and out at the provider. They are not forwarded.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/net/origin.ts";
+import type { Seal } from "../lib/seal.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
@@ -18,6 +19,8 @@ import type { ProviderLogins } from "./provider/provider-logins.ts";
 export type OwnPagesParts = {
   readonly provider: Provider;
   readonly logins: ProviderLogins;
+  /** As of the logins. */
+  readonly seal: Seal;
   readonly origin: string;
   readonly clientOf: (request: IncomingMessage) => Client;
   readonly audit: { write(entry: LoginEntry): void };
@@ -34,10 +37,11 @@ type LoginEntry = {
 
 export class OwnPages {
   readonly #parts: OwnPagesParts;
-  readonly #pending = new PendingLogins(() => Date.now());
+  readonly #pending: PendingLogins;
 
   constructor(parts: OwnPagesParts) {
     this.#parts = parts;
+    this.#pending = new PendingLogins(parts.seal, () => Date.now());
   }
 
   /** Rejects with a ServiceError for the caller to answer. */
@@ -49,7 +53,7 @@ export class OwnPages {
       case "GET /.proxy/callback":
         return await this.#finish(request, response, url);
       case "GET /.proxy/logout":
-        return this.#askToLogOut(request, response);
+        return await this.#askToLogOut(request, response);
       case "POST /.proxy/logout":
         return await this.#logOut(request, response);
       case "GET /.proxy/logged-out":
@@ -94,8 +98,8 @@ export class OwnPages {
       throw error;
     });
     // A new cookie, in case somebody else planted the previous one.
-    logins.find(cookies.get(LOGIN_COOKIE))?.[Symbol.dispose]();
-    const login = cookie(LOGIN_COOKIE, logins.begin(answer), PROXY_LOGIN_LIFETIME_MS);
+    await logins.end(cookies.get(LOGIN_COOKIE));
+    const login = cookie(LOGIN_COOKIE, await logins.begin(answer), PROXY_LOGIN_LIFETIME_MS);
     const { login: user } = answer.user;
     log.info({ user, method: "oidc", address }, "logged in");
     audit.write({ action: "login", result: "ok", user, method: "oidc", address });
@@ -103,8 +107,8 @@ export class OwnPages {
     redirect(response, pending.returnTo);
   }
 
-  #askToLogOut(request: IncomingMessage, response: ServerResponse): void {
-    const login = this.#loginOf(request);
+  async #askToLogOut(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const login = await this.#loginOf(request);
     if (login === undefined) {
       sendPage(response, NOT_LOGGED_IN);
       return;
@@ -116,11 +120,11 @@ export class OwnPages {
   }
 
   async #logOut(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { provider, clientOf, audit, log } = this.#parts;
+    const { provider, logins, clientOf, audit, log } = this.#parts;
     refuseForeignPages(request, clientOf(request));
-    const login = this.#loginOf(request);
+    const login = await this.#loginOf(request);
     response.setHeader("set-cookie", cookie(LOGIN_COOKIE, "", 0));
-    login?.[Symbol.dispose]();
+    await logins.end(loginCookieOf(request));
     if (login === undefined) return redirect(response, "/.proxy/logged-out");
     const { login: user } = login.user;
     const { address } = clientOf(request);
@@ -132,7 +136,7 @@ export class OwnPages {
   }
 
   #loginOf(request: IncomingMessage): ReturnType<ProviderLogins["find"]> {
-    return this.#parts.logins.find(cookiesOf(request.headers.cookie).get(LOGIN_COOKIE));
+    return this.#parts.logins.find(loginCookieOf(request));
   }
 
   /** Deletes the oldest cookies of started logins beyond the limit, because all are sent with every request. */
@@ -143,6 +147,10 @@ export class OwnPages {
       .sort((one, other) => other.beganAtMs - one.beganAtMs);
     return pending.slice(MAX_PENDING_PROXY_LOGINS - 1).map(({ name }) => cookie(name, "", 0));
   }
+}
+
+function loginCookieOf({ headers }: IncomingMessage): string | undefined {
+  return cookiesOf(headers.cookie).get(LOGIN_COOKIE);
 }
 
 /** From one of our pages, or not from a browser: a foreign page may not log anybody out. */

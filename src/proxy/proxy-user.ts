@@ -1,11 +1,15 @@
+import { z } from "zod";
 import { isLoginName, type Profile, shownProfile } from "../lib/profile.ts";
 
 /** A user as named by a certificate or a provider, sent in the headers `proxy-user-*` (specification 5.4). */
-export type ProxyUser = Profile & {
-  readonly login: string;
+export const ProxyUser = z.object({
+  login: z.string(),
+  name: z.string().optional(),
+  picture: z.string().optional(),
   /** Only groups to which options give a role. */
-  readonly groups?: readonly string[];
-};
+  groups: z.array(z.string()).readonly().optional(),
+});
+export type ProxyUser = Readonly<z.infer<typeof ProxyUser>>;
 
 const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@"(),:;<>[\]\\]+$/;
 const SCHEME = "://";

@@ -111,7 +111,7 @@ export class ReverseProxy implements Disposable {
       const { user, expiresAtMs } = certified;
       return { user, whenOver: (over) => atTime(expiresAtMs, over) };
     }
-    const login = this.#parts.login?.logins.find(cookiesOf(request.headers.cookie).get(LOGIN_COOKIE));
+    const login = await this.#parts.login?.logins.find(cookiesOf(request.headers.cookie).get(LOGIN_COOKIE));
     await login?.use().catch(() => undefined);
     if (login === undefined || login.isOver) return undefined;
     return { user: login.user, whenOver: (over) => login.whenOver(over) };

@@ -1,4 +1,5 @@
 // Trusted reverse proxies, and our own (contract 5.9).
+import { randomBytes } from "node:crypto";
 import type { Audit } from "../../audit/entry.ts";
 import type { Gate } from "../../auth/gate.ts";
 import type { Config } from "../../config/config.ts";
@@ -9,12 +10,16 @@ import { refuse } from "../../http/limits/refuse.ts";
 import { Listener } from "../../http/listener.ts";
 import { sendError } from "../../http/reply.ts";
 import { traced, tracedUpgrade } from "../../http/traced.ts";
-import type { Secret } from "../../lib/secret.ts";
+import { memoryRecords, type SharedRecordStore } from "../../lib/data/live-records.ts";
+import { Seal } from "../../lib/seal.ts";
+import { Secret } from "../../lib/secret.ts";
 import { currentTrace } from "../../lib/trace.ts";
 import type { Log } from "../../log.ts";
 import type { ClaimRules } from "../../proxy/provider/provider-answer.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.ts";
 import { whenReady } from "./listeners.ts";
+
+const SECRET_BYTES = 32;
 
 export type ProxyListener = AsyncDisposable & {
   readonly clientOf: ClientOf;
@@ -28,10 +33,11 @@ export async function openProxyListener(parts: {
   readonly config: Pick<Config, "auth" | "proxyServe" | "trustedProxies">;
   readonly context: { readonly hostname: string };
   readonly gate: Pick<Gate, "logins"> & { readonly proxyProof: Secret };
+  readonly sharedRecords: SharedRecordStore | undefined;
   readonly audit: Audit;
   readonly log: Log;
 }): Promise<ProxyListener> {
-  const { config, context, gate, log } = parts;
+  const { config, context, gate, sharedRecords, log } = parts;
   const { proxyServe, trustedProxies: ranges } = config;
   if (proxyServe === undefined) return withoutProxy(clientReader({ ranges }));
   const { proxyProof: proof } = gate;
@@ -51,7 +57,10 @@ export async function openProxyListener(parts: {
   const { oidc } = proxyServe;
   const login =
     oidc &&
-    (await openLogin({ oidc, named: namedIn(config.auth), origin: url, clientOf, audit, log }, stack));
+    (await openLogin(
+      { oidc, named: namedIn(config.auth), origin: url, sharedRecords, clientOf, audit, log },
+      stack,
+    ));
   const answers = { error: sendError, refuse };
   const proxy = stack.use(new ReverseProxy({ login, proof, clientOf, answers, log }));
   ready.resolve(proxy);
@@ -105,6 +114,7 @@ async function openLogin(
     readonly oidc: OidcClient;
     readonly named: Pick<ClaimRules, "named" | "groups">;
     readonly origin: string;
+    readonly sharedRecords: SharedRecordStore | undefined;
     readonly clientOf: ClientOf;
     readonly audit: Audit;
     readonly log: Log;
@@ -122,9 +132,14 @@ async function openLogin(
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
   const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);
   stack.use(keepDiscovering(provider));
-  const now = (): number => performance.now();
-  const logins = new ProviderLogins({ renew: (login) => provider.renew(login), now, random: Math.random });
-  return { logins, pages: new OwnPages({ provider, logins, origin, clientOf, audit, log }) };
+  const date = (): number => Date.now();
+  const records = parts.sharedRecords ?? memoryRecords(date);
+  const seal = parts.sharedRecords?.seal ?? new Seal(new Secret(randomBytes(SECRET_BYTES)));
+  const logins = new ProviderLogins({
+    ...{ records, seal, date, now: () => performance.now(), random: Math.random },
+    renew: (login) => provider.renew(login),
+  });
+  return { logins, pages: new OwnPages({ provider, logins, seal, origin, clientOf, audit, log }) };
 }
 
 /** The URL of a listener; wildcard addresses are replaced by the machine's name. */

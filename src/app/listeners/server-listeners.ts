@@ -4,6 +4,7 @@ import type { Audit } from "../../audit/entry.ts";
 import type { Gate } from "../../auth/gate.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
 import { inRanges } from "../../http/client-address.ts";
+import type { SharedRecordStore } from "../../lib/data/live-records.ts";
 import { isLoopbackAddress, isLoopbackName } from "../../lib/net/address.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
@@ -40,6 +41,7 @@ export async function openServerListeners(
     readonly context: ServerContext;
     readonly socket: ServerSocket;
     readonly gate: Gate & { readonly proxyProof: Secret };
+    readonly sharedRecords: SharedRecordStore | undefined;
     readonly audit: Audit;
     readonly metrics: Metrics;
     readonly controlDir: ControlDir;

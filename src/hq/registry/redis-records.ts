@@ -43,6 +43,7 @@ const Found = z.string().nullable();
 export class RedisRecords implements SharedRecordStore {
   readonly tickets: TicketStore;
   readonly failedLogins: FailedLogins;
+  readonly seal: Seal;
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
   readonly #stored = new Map<string, { readonly text: string; readonly hasEnded: boolean }>();
@@ -50,6 +51,7 @@ export class RedisRecords implements SharedRecordStore {
 
   constructor(options: RedisRecordsOptions) {
     this.#options = options;
+    this.seal = options.seal;
     this.#copy = new LiveRecords(options.now);
     this.tickets = redisTickets(options);
     this.failedLogins = new RedisFailedLogins(options);

@@ -1,6 +1,7 @@
 // Records on which access depends (logins, share links): each is valid while it exists.
 import { MAX_ENDED_RECORDS } from "../../protocol/limits.ts";
 import { Emitter } from "../async/emitter.ts";
+import type { Seal } from "../seal.ts";
 
 export type LiveRecord = {
   /** Never reused. */
@@ -43,6 +44,8 @@ export type FailedLogins = {
 
 /** Shared by a group of HQs. */
 export type SharedRecordStore = RecordStore & {
+  /** With the secret that the group has in common. */
+  readonly seal: Seal;
   readonly failedLogins: FailedLogins;
   /** From the store; from the local copy while the store is out of reach. */
   latest(id: string): Promise<LiveRecord | undefined>;
@@ -52,6 +55,11 @@ export type SharedRecordStore = RecordStore & {
    */
   update(id: string, change: (latest: LiveRecord | undefined) => Promise<LiveRecord>): Promise<void>;
 };
+
+export type UpdatableRecords = Pick<
+  SharedRecordStore,
+  "get" | "find" | "list" | "put" | "end" | "watch" | "latest" | "update"
+>;
 
 /** Single-use secrets by hash. Over `maxEntries` of a kind the oldest is dropped. */
 export type TicketStore = {
@@ -70,6 +78,24 @@ export async function putOrEnd(records: Pick<RecordStore, "put" | "end">, record
     await records.end([record]).catch(() => undefined);
     throw error;
   }
+}
+
+/** Records that end with the process. */
+export function memoryRecords(now: () => number): UpdatableRecords {
+  const records = new LiveRecords(now);
+  const get = (id: string): LiveRecord | undefined => records.get(id);
+  return {
+    get,
+    find: async (id) => get(id),
+    latest: async (id) => get(id),
+    list: (kind) => records.list(kind),
+    put: async (record) => void records.put(record),
+    end: async (all) => {
+      for (const { id, expiresAtS } of all) records.end(id, expiresAtS);
+    },
+    update: async (id, change) => void records.put(await change(get(id))),
+    watch: (listener) => records.watch(listener),
+  };
 }
 
 /** Live and ended records, so that copies can be merged in any order. */

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { Seal } from "../../lib/seal.ts";
-import { Secret } from "../../lib/secret.ts";
+import type { Seal } from "../../lib/seal.ts";
 import { PROXY_LOGIN_TIMEOUT_MS } from "../../protocol/limits.ts";
 
 const SECRET_BYTES = 32;
@@ -19,14 +18,15 @@ const PendingLogin = z.object({
 export type PendingLogin = z.infer<typeof PendingLogin>;
 
 /**
- * Logins in progress, kept in the browser's cookies, sealed with a key of this start: the server
- * stores nothing that strangers could grow, and a callback is only valid in the browser that started the login.
+ * Logins in progress, kept in the browser's cookies, sealed: the server stores nothing that strangers could grow, a
+ * callback is only valid in the browser that started the login, and any HQ with the same seal may take it.
  */
 export class PendingLogins {
-  readonly #seal = new Seal(new Secret(randomBytes(SECRET_BYTES)));
+  readonly #seal: Seal;
   readonly #now: () => number;
 
-  constructor(now: () => number) {
+  constructor(seal: Seal, now: () => number) {
+    this.#seal = seal;
     this.#now = now;
   }
 

@@ -1,18 +1,19 @@
 // Converts a provider's claims into a user.
 import { z } from "zod";
-import { emailAddress, type ProxyUser, plainName, proxyUser } from "../proxy-user.ts";
+import { emailAddress, ProxyUser, plainName, proxyUser } from "../proxy-user.ts";
 
-export type ProviderAnswer = {
+export const ProviderAnswer = z.object({
   /** The provider's permanent id of the user. */
-  readonly subject: string;
-  readonly user: ProxyUser;
+  subject: z.string(),
+  user: ProxyUser,
   /** Identifies the login in a logout. */
-  readonly idToken: string | undefined;
+  idToken: z.string().optional(),
   /** For renewals; `undefined`: not possible. */
-  readonly refreshToken: string | undefined;
+  refreshToken: z.string().optional(),
   /** How long the answer is valid. */
-  readonly validForMs: number;
-};
+  validForMs: z.number(),
+});
+export type ProviderAnswer = Readonly<z.infer<typeof ProviderAnswer>>;
 
 const text = z.string().optional().catch(undefined);
 

@@ -39,6 +39,7 @@ export class ProviderLogin implements Disposable {
   readonly #open = new Emitter<void>();
   /** Disposed when the login ends. */
   readonly #scope = new DisposableStack();
+  readonly #ended: () => void;
   readonly #backoff: Backoff;
   /** Never rejects. */
   readonly #renew = singleFlight(() => this.#ask());
@@ -48,16 +49,16 @@ export class ProviderLogin implements Disposable {
   #dueAt = 0;
   #isUsed = true;
 
-  /** `ended` is called once. */
+  /** `ended` is called once, unless the login is disposed of: it may go on elsewhere. */
   constructor(parts: ProviderLoginParts, ended: () => void) {
     this.#parts = parts;
     this.#answer = parts.answer;
     this.#answeredAt = parts.now();
     const { random, lifetimeMs = PROXY_LOGIN_LIFETIME_MS } = parts;
     this.#backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random });
-    const endTimer = setTimeout(() => this[Symbol.dispose](), lifetimeMs).unref();
+    this.#ended = ended;
+    const endTimer = setTimeout(() => this.#end(), lifetimeMs).unref();
     this.#scope.defer(() => this.#open.emit());
-    this.#scope.defer(ended);
     this.#scope.defer(() => clearTimeout(this.#renewTimer));
     this.#scope.defer(() => clearTimeout(endTimer));
     this.#renewAfter(this.#dueAfterMs);
@@ -89,9 +90,15 @@ export class ProviderLogin implements Disposable {
     return this.#open.on(over);
   }
 
-  /** Logs out. */
+  /** Closes what is open by it. */
   [Symbol.dispose](): void {
     this.#scope.dispose();
+  }
+
+  #end(): void {
+    if (this.isOver) return;
+    this[Symbol.dispose]();
+    this.#ended();
   }
 
   get #canAsk(): boolean {
@@ -129,7 +136,7 @@ export class ProviderLogin implements Disposable {
       if (!hasSameGroups(before, this.user)) this.#open.emit();
     } catch (error) {
       const isRefused = !(error instanceof ServiceError) || error.code !== "provider_unreachable";
-      if (isRefused || !this.#isGood) this[Symbol.dispose]();
+      if (isRefused || !this.#isGood) this.#end();
       else this.#renewAfter(this.#backoff.next());
     }
   }

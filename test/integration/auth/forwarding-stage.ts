@@ -6,6 +6,8 @@ import { connectionOf } from "../../../src/http/client-address.ts";
 import { refuse } from "../../../src/http/limits/refuse.ts";
 import { Listener } from "../../../src/http/listener.ts";
 import { sendError } from "../../../src/http/reply.ts";
+import { memoryRecords } from "../../../src/lib/data/live-records.ts";
+import { Seal } from "../../../src/lib/seal.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { createLogger } from "../../../src/log.ts";
 import { OwnPages } from "../../../src/proxy/own-pages.ts";
@@ -50,7 +52,11 @@ export class ForwardingStage implements AsyncDisposable {
     upstream.listen(0, "127.0.0.1");
     await once(upstream, "listening");
     scope.defer(() => end(upstream));
-    const logins = new ProviderLogins({ renew, now: () => performance.now(), random: Math.random });
+    const seal = new Seal(Secret.fromText(PROOF));
+    const logins = new ProviderLogins({
+      ...{ records: memoryRecords(Date.now), seal, renew, date: Date.now },
+      ...{ now: () => performance.now(), random: Math.random },
+    });
     const places = { callbackUrl: "https://localhost/.proxy/callback", loggedOutUrl: "https://localhost/" };
     const client = {
       issuer: "http://127.0.0.1:1",
@@ -61,8 +67,7 @@ export class ForwardingStage implements AsyncDisposable {
     };
     const provider = new Provider({ ...client, ...places }, log);
     const pages = new OwnPages({
-      provider,
-      logins,
+      ...{ provider, logins, seal },
       origin: "https://localhost",
       clientOf: connectionOf,
       ...{ audit, log },
@@ -80,7 +85,7 @@ export class ForwardingStage implements AsyncDisposable {
     const address = upstream.address();
     proxy.forwardTo(typeof address === "object" && address !== null ? address.port : 0);
     const user = { login: "ada", name: undefined, picture: undefined };
-    const cookie = logins.begin({
+    const cookie = await logins.begin({
       ...{ subject: "1", user, idToken: undefined, refreshToken: undefined, validForMs: 3_600_000 },
     });
     const url = `https://localhost:${listener.port}`;

@@ -18,7 +18,7 @@ test("for a request whose client left before its login was known to stand nothin
     opened += 1;
   });
   const user = { login: "bob", name: undefined, picture: undefined };
-  const value = stage.logins.begin({
+  const value = await stage.logins.begin({
     ...{ subject: "2", user, idToken: undefined, refreshToken: "refresh", validForMs: 0 },
   });
   const cookie = `__Host-ttyhq-login=${value}`;

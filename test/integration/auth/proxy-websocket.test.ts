@@ -105,11 +105,11 @@ test("without a login there is no WebSocket, and a login that ends takes its own
   const answer = { subject: "2", user, idToken: undefined, refreshToken: undefined, validForMs: 3_600_000 };
   const adas = await open();
   const closed = async (): Promise<number> => {
-    const cookie = stage.logins.begin(answer);
+    const cookie = await stage.logins.begin(answer);
     const graces = await stage.client().webSocket(stage.url, { cookie: `__Host-ttyhq-login=${cookie}` });
     const end = once(graces, "close");
     const started = performance.now();
-    stage.logins.find(cookie)?.[Symbol.dispose]();
+    await stage.logins.end(cookie);
     await withDeadline(end, PATIENCE_MS, "the close");
     return performance.now() - started;
   };

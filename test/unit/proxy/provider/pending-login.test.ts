@@ -1,11 +1,15 @@
+import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { Seal } from "../../../../src/lib/seal.ts";
+import { Secret } from "../../../../src/lib/secret.ts";
 import { PROXY_LOGIN_TIMEOUT_MS } from "../../../../src/protocol/limits.ts";
 import { PendingLogins } from "../../../../src/proxy/provider/pending-login.ts";
 
 function logins() {
   const clock = { ms: 1_800_000_000_000 };
-  return { clock, logins: new PendingLogins(() => clock.ms) };
+  const seal = new Seal(new Secret(randomBytes(32)));
+  return { clock, logins: new PendingLogins(seal, () => clock.ms) };
 }
 
 test("what a browser keeps comes back whole, until it is too old", () => {
@@ -28,7 +32,7 @@ test("no two logins share a state, a nonce or a verifier", () => {
   expect(new Set(all).size).toBe(6);
 });
 
-test("what another start sealed, and whatever was changed, is nothing", () => {
+test("what was sealed with another secret, and whatever was changed, is nothing", () => {
   const { logins: begun } = logins();
   const sealed = begun.seal(begun.begin("/"));
   expect(logins().logins.open(sealed)).toBeUndefined();
