@@ -63,6 +63,7 @@ const LONGEST = [
   "cluster/faults",
   "cluster/registration",
   "cluster/expiry",
+  "containers/pam-times",
   "containers/user-cgroups",
   "kubernetes/backup",
   "kubernetes/nodes",

@@ -13,8 +13,12 @@ import {
   USERNAME,
 } from "./harness/password-server.ts";
 import { TestServer } from "./harness/test-server.ts";
+import { useShared } from "./harness/use-shared.ts";
 
 const WRONG = { error: "wrong user name or password", code: "invalid_credentials", details: {} };
+
+/** For the tests after which few logins have failed, and no token is over that another one uses. */
+const common = useShared(() => passwordServer("inline"));
 
 const token = (server: TestServer, body: object) => ask(server.url, "/api/auth/token", { body });
 const password = (server: TestServer, body: object) => ask(server.url, "/api/auth/password", { body });
@@ -22,7 +26,7 @@ const verify = (server: TestServer, proof: string) => askAs(proof, server, "/api
 const ticketOf = (link: string) => new URL(link).hash.replace("#login=", "");
 
 test("the configured user gets a token for the password, with or without a name, by both names of the endpoint", async () => {
-  await using server = await passwordServer("inline");
+  const server = common();
   const answers = [
     await token(server, { username: USERNAME, password: PASSWORD }),
     await token(server, { password: PASSWORD }),
@@ -44,7 +48,7 @@ test("the configured user gets a token for the password, with or without a name,
 });
 
 test("the current user is the configured one where there is a pair, and else the server's own", async () => {
-  await using server = await passwordServer("inline");
+  const server = common();
   await using open = await TestServer.start();
   const current = async ({ url }: TestServer) => (await ask(url, "/api/auth/current-user")).json;
   expect(await current(server)).toEqual({ userId: USERNAME });
@@ -91,7 +95,7 @@ test("tokens outlive a restart of the server, and a logout outlives it too", asy
 });
 
 test("a ticket opens one socket", async () => {
-  await using server = await passwordServer("inline");
+  const server = common();
   const ticket = await ticketFor(await logIn(server), server);
   expect((await shakeHands(server.url, `/ws?token=${ticket}`)).status).toBe(101);
   expect((await shakeHands(server.url, `/ws?token=${ticket}`)).json).toEqual({
@@ -100,7 +104,7 @@ test("a ticket opens one socket", async () => {
 });
 
 test("the query carries a token or a ticket to /ws and to event streams alone", async () => {
-  await using server = await passwordServer("inline");
+  const server = common();
   const proof = await logIn(server);
   const { json } = await askAs(proof, server, "/api/sessions", { body: { command: ["true"] } });
   const stream = `/api/sessions/${json.id}/stream`;
@@ -118,7 +122,7 @@ test("the query carries a token or a ticket to /ws and to event streams alone", 
 });
 
 test("who does not log in is told how, by REST and by /ws", async () => {
-  await using server = await passwordServer("inline");
+  const server = common();
   const refusals = [
     await ask(server.url, "/api/sessions"),
     await ask(server.url, "/api/sessions", { headers: bearer("a.b.c") }),
@@ -152,7 +156,7 @@ test("a login link logs the server's user in, once, also where no password does"
 });
 
 test("ttyhq login-link makes another link on the server's machine, and nobody makes one from afar", async () => {
-  await using server = await passwordServer("inline");
+  const server = common();
   const plain = await ttyhq(["login-link", "--control-dir", server.controlDir]);
   const asJson = await ttyhq(["login-link", "--json", "--control-dir", server.controlDir]);
   expect([plain.code, asJson.code]).toEqual([0, 0]);

@@ -3,6 +3,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Answer, ask } from "../harness/http.ts";
 import { TestServer } from "../harness/test-server.ts";
+import { useShared } from "../harness/use-shared.ts";
 import { SshAgent } from "./ssh-agent.ts";
 
 type KeyServerOptions = {
@@ -19,13 +20,15 @@ export class KeyServer implements AsyncDisposable {
   readonly agent: SshAgent;
   /** A key that logs the server's own user in. */
   readonly key: string;
-  readonly #resources: AsyncDisposableStack;
+  /** The address of whoever asks. */
+  readonly #from: string;
+  readonly #resources = new AsyncDisposableStack();
 
-  private constructor(server: TestServer, agent: SshAgent, key: string, resources: AsyncDisposableStack) {
+  private constructor({ server, agent, key }: Pick<KeyServer, "server" | "agent" | "key">, from: string) {
     this.server = server;
     this.agent = agent;
     this.key = key;
-    this.#resources = resources;
+    this.#from = from;
   }
 
   /** Without limits but that of failed logins. `args` beside the limits; keys are on unless others are given. */
@@ -34,9 +37,15 @@ export class KeyServer implements AsyncDisposable {
     const agent = stack.use(await SshAgent.start());
     const limits = ["--session-host", "inline", "--rate-limit-api", "0"];
     const server = stack.use(await TestServer.start({ args: [...limits, ...args], env }));
-    const started = new KeyServer(server, agent, await agent.newKey(), stack.move());
+    const started = new KeyServer({ server, agent, key: await agent.newKey() }, "127.0.0.1");
     await started.authorize(started.key);
+    started.#resources.use(stack.move());
     return started;
+  }
+
+  /** The same server and key for a client of another address: failed logins of others do not count for it. Owns nothing. */
+  at(address: string): KeyServer {
+    return new KeyServer(this, address);
   }
 
   /** The server's own user's; its home is the control directory. */
@@ -50,8 +59,8 @@ export class KeyServer implements AsyncDisposable {
     await chmod(this.file, 0o600);
   }
 
-  post(path: string, body: unknown, from?: string): Promise<Answer> {
-    return ask(this.server.url, `/api/auth/${path}`, { body, ...(from === undefined ? {} : { from }) });
+  post(path: string, body: unknown, from = this.#from): Promise<Answer> {
+    return ask(this.server.url, `/api/auth/${path}`, { body, from });
   }
 
   /** A challenge and the answer to it. */
@@ -75,4 +84,14 @@ export class KeyServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#resources.disposeAsync();
   }
+}
+
+/** Starts one for the tests of a file. Each call of the returned function is a client of an address of its own. */
+export function useKeyServer(): () => KeyServer {
+  const keys = useShared(() => KeyServer.start());
+  let clients = 0;
+  return () => {
+    clients += 1;
+    return keys().at(`127.0.3.${clients}`);
+  };
 }

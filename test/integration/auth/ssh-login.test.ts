@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Answer } from "../harness/http.ts";
 import { ask } from "../harness/http.ts";
 import type { TestServer } from "../harness/test-server.ts";
-import { KeyServer } from "./key-server.ts";
+import { KeyServer, useKeyServer } from "./key-server.ts";
 import { SystemUser } from "./system-user.ts";
 
 const ME = userInfo().username;
@@ -12,6 +12,9 @@ const REFUSED = {
   error: "this key does not log that user in, or the challenge was used or has expired: ask for a new one",
   ...{ code: "invalid_credentials", details: {} },
 };
+
+/** A server for the tests that leave its keys and its log alone. */
+const client = useKeyServer();
 
 const verify = (server: TestServer, token: string) =>
   ask(server.url, "/api/auth/verify", { headers: { authorization: `Bearer ${token}` } });
@@ -23,7 +26,7 @@ function visible({ status, headers, json }: Answer): object {
 }
 
 test("a challenge is 32 bytes in base64 under an id, good for five minutes", async () => {
-  await using keys = await KeyServer.start();
+  const keys = client();
   const before = Date.now();
   const { status, json } = await keys.post("challenge", {});
   expect(status).toBe(200);
@@ -37,7 +40,7 @@ test("a challenge is 32 bytes in base64 under an id, good for five minutes", asy
 });
 
 test("a key made by ssh-keygen logs in, however it and its signature are spelt, under the new name and the old", async () => {
-  await using keys = await KeyServer.start();
+  const keys = client();
   for (const key of ["line", "blob"] as const) {
     for (const signature of ["raw", "ssh"] as const) {
       const login = await keys.post("ssh-login", await keys.prove(ME, keys.key, { key, signature }));
@@ -54,7 +57,7 @@ test("a key made by ssh-keygen logs in, however it and its signature are spelt, 
 });
 
 test("a challenge works once, whether or not the login succeeded", async () => {
-  await using keys = await KeyServer.start();
+  const keys = client();
   const good = await keys.prove();
   expect((await keys.post("ssh-login", good)).status).toBe(200);
   expect(await keys.post("ssh-login", good)).toMatchObject({ status: 401, json: REFUSED });
@@ -70,14 +73,14 @@ test("a challenge works once, whether or not the login succeeded", async () => {
 });
 
 test("one of two answers to a challenge at once logs in", async () => {
-  await using keys = await KeyServer.start();
+  const keys = client();
   const proof = await keys.prove();
   const answers = await Promise.all([keys.post("ssh-login", proof), keys.post("ssh-login", proof)]);
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401]);
 });
 
 test("a challenge is for the user it was made for, and a signature for its challenge", async () => {
-  await using keys = await KeyServer.start();
+  const keys = client();
   const [mine, other] = [await keys.prove(), await keys.prove()];
   expect((await keys.post("ssh-login", { ...mine, challengeId: other.challengeId })).status).toBe(401);
   const proof = await keys.prove("daemon");
@@ -85,7 +88,7 @@ test("a challenge is for the user it was made for, and a signature for its chall
 });
 
 test("users that are not there, have no keys or other keys are answered alike, and no sooner", async () => {
-  await using keys = await KeyServer.start();
+  const keys = client();
   const stranger = await keys.agent.newKey();
   const users = [ME, "daemon", "no-such-user", "0", "-x", "../root", "a\u0000b", "ü".repeat(100)];
   const shapes = new Set<string>();
@@ -165,7 +168,7 @@ test("the user with the configured password has the server's keys", async () => 
 
 test("a server of root lets every user of the system in with their own key, unless it names those that it lets in", async () => {
   await using user = await SystemUser.make();
-  await using keys = await KeyServer.start();
+  const keys = client();
   const theirs = await keys.agent.newKey();
   await mkdir(`${user.home}/.ssh`, { mode: 0o700 });
   await writeFile(`${user.home}/.ssh/authorized_keys`, theirs, { mode: 0o600 });
@@ -182,7 +185,7 @@ test("a server of root lets every user of the system in with their own key, unle
 });
 
 test("nonsense is refused, and never breaks anything", async () => {
-  await using keys = await KeyServer.start();
+  const keys = client();
   const good = await keys.prove();
   const long = "A".repeat(8_192);
   const texts = [
@@ -220,7 +223,7 @@ test("nonsense is refused, and never breaks anything", async () => {
 });
 
 test("the eleventh failed login within a minute is refused, though the key be right", async () => {
-  await using keys = await KeyServer.start();
+  const keys = client();
   for (let count = 0; count < 10; count++) {
     expect((await keys.post("ssh-login", { ...(await keys.prove()), signature: "AAAA" })).status).toBe(401);
   }
