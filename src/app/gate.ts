@@ -41,6 +41,7 @@ export async function openGate(parts: {
     secretFile: controlDir.secret,
     openRecords: async () => sharedRecords ?? (await ownRecords(controlDir, log)),
     failedLogins: sharedRecords?.failedLogins,
+    calls: sharedRecords?.calls,
     openFactors: async () =>
       sharedRecords === undefined ? await openFactorFile(controlDir.passkeys) : sharedFactors(sharedRecords),
     hqCredentials: role.kind === "hq" ? role.credentials : undefined,

@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import type { LoginConfig } from "../config/login.ts";
-import type { FailedLogins, RecordStore, TicketStore } from "../lib/data/live-records.ts";
+import type { FailedLogins, GroupCalls, RecordStore, TicketStore } from "../lib/data/live-records.ts";
 import { Tally } from "../lib/data/tally.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
@@ -53,6 +53,7 @@ export type GateOptions = {
   readonly openRecords: () => Promise<RecordStore>;
   /** Of a group of HQs. */
   readonly failedLogins?: FailedLogins | undefined;
+  readonly calls?: GroupCalls | undefined;
   /** Passkeys after a password. */
   readonly openFactors: () => Promise<FactorStore>;
   readonly log: Log;
@@ -125,7 +126,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     logins: loginTally(),
   };
   const login = new Login({
-    ...{ ...parts, serverUser, log, defaultUser: configuredUser ?? serverUser },
+    ...{ ...parts, serverUser, log, calls: options.calls, defaultUser: configuredUser ?? serverUser },
     password: hasLogin ? password : "not required",
     keys: modes.sshKeys ? keyLoginOf(options, users, records.tickets) : undefined,
   });

@@ -1,3 +1,4 @@
+import type { GroupCalls } from "../lib/data/live-records.ts";
 import type { Tally } from "../lib/data/tally.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -10,7 +11,7 @@ import { LoginQuestions } from "./password/login-questions.ts";
 import type { PasswordCheck } from "./password/password-login.ts";
 import type { Principal } from "./principal.ts";
 import type { KeyLogin, KeyProof } from "./ssh/key-login.ts";
-import type { AccessTokens, IssuedToken } from "./tokens/access-token.ts";
+import { type AccessTokens, IssuedToken } from "./tokens/access-token.ts";
 import type { LoginSource } from "./tokens/login-records.ts";
 import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
@@ -25,6 +26,8 @@ type LoginParts = {
   /** One-time login links; the holder is the user. */
   readonly links: Pick<Tickets<string>, "redeem">;
   readonly attempts: Pick<LoginAttempts, "guard">;
+  /** To the other HQs of a group. */
+  readonly calls?: GroupCalls | undefined;
   readonly users: Pick<Users, "mayLogIn">;
   /** `undefined`: a correct password is enough. */
   readonly secondFactor?: SecondFactor | undefined;
@@ -41,10 +44,11 @@ const REFUSALS: ReadonlySet<string> = new Set(["invalid_credentials", "unauthori
 export class Login {
   readonly #parts: LoginParts;
   /** Logins in which PAM asks for more than a password. */
-  readonly #questions = new LoginQuestions<IssuedToken>();
+  readonly #questions: LoginQuestions<IssuedToken>;
 
   constructor(parts: LoginParts) {
     this.#parts = parts;
+    this.#questions = new LoginQuestions({ result: IssuedToken, calls: parts.calls });
   }
 
   get defaultUser(): string {
@@ -84,14 +88,11 @@ export class Login {
 
   /** Continues a login after `login_question`. ServiceError `unauthorized` if it is not pending, and those of `withPassword`. */
   async withAnswers({
-    challengeId,
-    answers,
     address,
+    ...given
   }: LoginAnswers & { readonly address: string | undefined }): Promise<IssuedToken> {
-    const proceed = await this.#parts.attempts.guard({ address }, async () =>
-      this.#questions.take(challengeId),
-    );
-    return await proceed(answers);
+    const result = await this.#parts.attempts.guard({ address }, () => this.#questions.take(given));
+    return await result();
   }
 
   /** A token for the answer to `second_factor_required`. ServiceError `unauthorized`, `invalid_credentials`, `rate_limited`. */

@@ -272,6 +272,8 @@ export const REGISTRATION_TIMEOUT_MS = 15_000;
 /** The registry that several HQs share (contract 6.8): to connect to it, and one command of it. */
 export const REGISTRY_CONNECT_TIMEOUT_MS = 5_000;
 export const REGISTRY_TIMEOUT_MS = 2_000;
+/** Time for another HQ of the registry to receive a call. */
+export const REPLICA_CALL_TIMEOUT_MS = 5_000;
 /** Which Redis is the master. */
 export const SENTINEL_TIMEOUT_MS = 1_000;
 /** How long a read waits for changes; without an answer after REGISTRY_TIMEOUT_MS more the connection is lost. */
@@ -297,6 +299,8 @@ export const MAX_WAITING_SYSTEM_PASSWORDS = 64;
 export const PAM_STEP_TIMEOUT_MS = 30_000;
 /** The same including the start of a worker. */
 export const SYSTEM_PASSWORD_TIMEOUT_MS = 35_000;
+/** The same and its slow refusals, where another HQ passes the answers on. */
+export const LOGIN_ANSWER_TIMEOUT_MS = 50_000;
 /** Time for the user to answer a question of the system. */
 export const LOGIN_QUESTION_LIFETIME_MS = 60_000;
 /** Per login. */

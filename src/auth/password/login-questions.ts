@@ -1,13 +1,21 @@
 // Logins that take several requests, because the system asks for more than a password.
 import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { isTimeout } from "../../lib/async/deadline.ts";
+import type { GroupCalls } from "../../lib/data/live-records.ts";
 import { addressKey } from "../../lib/net/address.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorBody, errorFromBody, ServiceError } from "../../protocol/errors.ts";
 import {
+  LOGIN_ANSWER_TIMEOUT_MS,
   LOGIN_QUESTION_LIFETIME_MS,
   MAX_PENDING_LOGINS,
   MAX_PENDING_LOGINS_PER_ADDRESS,
 } from "../../protocol/limits.ts";
-import type { LoginPrompts, LoginQuestion } from "../../protocol/schemas/login-question.ts";
+import {
+  LoginAnswers,
+  type LoginPrompts,
+  type LoginQuestion,
+} from "../../protocol/schemas/login-question.ts";
 
 /** Resolves with the person's answers; ServiceError `unauthorized` if none come in time. */
 export type Ask = (question: LoginPrompts) => Promise<readonly string[]>;
@@ -19,17 +27,35 @@ type Pending<Result> = {
   readonly giveUp: () => void;
 };
 
+export type LoginQuestionsOptions<Result> = {
+  readonly result: z.ZodType<Result>;
+  /** To the other HQs; `undefined`: there are none. */
+  readonly calls?: GroupCalls | undefined;
+  /** Default LOGIN_QUESTION_LIFETIME_MS; for tests. */
+  readonly lifetimeMs?: number;
+};
+
+/** What became of answers that another HQ passed on. */
+const Outcome = z.object({ isTaken: z.boolean(), value: z.unknown(), error: z.unknown() }).partial({
+  value: true,
+  error: true,
+});
+type Outcome = z.infer<typeof Outcome>;
+
 /**
  * Runs a login as one function over several requests: each request gets the login's result or its next question. At
  * most MAX_PENDING_LOGINS wait, for LOGIN_QUESTION_LIFETIME_MS each; over that the address with the most loses its
- * oldest one.
+ * oldest one. A question belongs to the HQ that has PAM's process; another HQ of its group passes answers on to it.
  */
 export class LoginQuestions<Result> {
   readonly #pending = new Map<string, Pending<Result>>();
+  readonly #options: LoginQuestionsOptions<Result>;
   readonly #lifetimeMs: number;
 
-  constructor(lifetimeMs: number = LOGIN_QUESTION_LIFETIME_MS) {
-    this.#lifetimeMs = lifetimeMs;
+  constructor(options: LoginQuestionsOptions<Result>) {
+    this.#options = options;
+    this.#lifetimeMs = options.lifetimeMs ?? LOGIN_QUESTION_LIFETIME_MS;
+    options.calls?.serve((request) => this.#answerCall(request));
   }
 
   /** The login's result, or ServiceError `login_question` with a LoginQuestion as details. */
@@ -58,13 +84,50 @@ export class LoginQuestions<Result> {
     return request.promise;
   }
 
-  /** Continues after a question, once. ServiceError `unauthorized` if it is unknown, answered or expired. */
-  take(challengeId: string): (answers: readonly string[]) => Promise<Result> {
+  /**
+   * Continues after a question, once; the returned function gives the result. ServiceError `unauthorized` if the question is
+   * unknown, answered or expired, or if the HQ that asked it is gone; `registry_unavailable` if that HQ cannot be reached.
+   */
+  async take({ challengeId, answers }: LoginAnswers): Promise<() => Promise<Result>> {
+    const { calls, result } = this.#options;
+    const [holder = ""] = challengeId.split(".", 1);
+    const isOther = calls !== undefined && ![challengeId, calls.ownId, ""].includes(holder);
+    if (!isOther) {
+      const pending = this.#takeOwn(challengeId);
+      return () => pending.answer(answers);
+    }
+    const request = JSON.stringify({ challengeId, answers } satisfies LoginAnswers);
+    const answer = await calls.call(holder, request, LOGIN_ANSWER_TIMEOUT_MS).catch((error: unknown) => {
+      throw isTimeout(error) ? unknown() : error;
+    });
+    const outcome = Outcome.parse(JSON.parse(answer));
+    if (!outcome.isTaken) throw unknown();
+    return async () => {
+      if (outcome.error !== undefined) throw errorFromBody(outcome.error, "internal_error", "internal error");
+      return result.parse(outcome.value);
+    };
+  }
+
+  #takeOwn(challengeId: string): Pending<Result> {
     const pending = this.#pending.get(challengeId);
-    if (pending === undefined)
-      throw new ServiceError("unauthorized", "this login was answered or is too old: log in again");
+    if (pending === undefined) throw unknown();
     this.#pending.delete(challengeId);
-    return pending.answer;
+    return pending;
+  }
+
+  /** Of another HQ. */
+  async #answerCall(request: string): Promise<string> {
+    const { challengeId, answers } = LoginAnswers.parse(JSON.parse(request));
+    const pending = this.#pending.get(challengeId);
+    this.#pending.delete(challengeId);
+    const outcome: Outcome =
+      pending === undefined
+        ? { isTaken: false }
+        : await pending.answer(answers).then(
+            (value) => ({ isTaken: true, value }),
+            (error: unknown) => ({ isTaken: true, error: errorBody(error) }),
+          );
+    return JSON.stringify(outcome);
   }
 
   #wait(pending: Pending<Result>): string {
@@ -73,7 +136,9 @@ export class LoginQuestions<Result> {
     const [most = []] = [...byAddress.values()].toSorted((a, b) => b.length - a.length);
     if (own.length >= MAX_PENDING_LOGINS_PER_ADDRESS) this.#giveUp(own[0]?.[0]);
     else if (this.#pending.size >= MAX_PENDING_LOGINS) this.#giveUp(most[0]?.[0]);
-    const challengeId = randomBytes(32).toString("base64url");
+    const { calls } = this.#options;
+    const secret = randomBytes(32).toString("base64url");
+    const challengeId = calls === undefined ? secret : `${calls.ownId}.${secret}`;
     this.#pending.set(challengeId, pending);
     setTimeout(() => this.#giveUp(challengeId), this.#lifetimeMs).unref();
     return challengeId;
@@ -84,6 +149,10 @@ export class LoginQuestions<Result> {
     this.#pending.delete(challengeId);
     pending?.giveUp();
   }
+}
+
+function unknown(): ServiceError {
+  return new ServiceError("unauthorized", "this login was answered or is too old: log in again");
 }
 
 /** The message is for clients that cannot answer questions. */

@@ -25,7 +25,10 @@ import type { Rights } from "../roles.ts";
 import type { KeptToken, LoginRecords, LoginSource, NewToken } from "./login-records.ts";
 
 /** The answer to a login (specification 2.4); `expiresIn` in seconds. */
-export type IssuedToken = { readonly token: string; readonly expiresIn: number; readonly user: string };
+export const IssuedToken = z
+  .object({ token: z.string(), expiresIn: z.number(), user: z.string() })
+  .readonly();
+export type IssuedToken = z.infer<typeof IssuedToken>;
 
 type ProvenToken = Pick<Principal, "tokenId" | "expiresAtMs">;
 

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import {
   type FailedLogins,
+  type GroupCalls,
   type LiveRecord,
   LiveRecords,
   type SharedRecordStore,
@@ -13,6 +14,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { RedisFailedLogins } from "./redis-failed-logins.ts";
 import { PUT_TICKET, REGISTRY_KEYS, TAKE_TICKET } from "./redis-scripts.ts";
 import type { RedisTables } from "./redis-tables.ts";
+import { ReplicaCalls } from "./replica-calls.ts";
 import type { TableChange, TableUpdate } from "./tables.ts";
 
 export type RedisRecordsOptions = {
@@ -43,6 +45,7 @@ const Found = z.string().nullable();
 export class RedisRecords implements SharedRecordStore {
   readonly tickets: TicketStore;
   readonly failedLogins: FailedLogins;
+  readonly calls: GroupCalls;
   readonly seal: Seal;
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
@@ -55,6 +58,7 @@ export class RedisRecords implements SharedRecordStore {
     this.#copy = new LiveRecords(options.now);
     this.tickets = redisTickets(options);
     this.failedLogins = new RedisFailedLogins(options);
+    this.calls = new ReplicaCalls(options);
     options.tables.watch((update) => this.#updated(update));
   }
 

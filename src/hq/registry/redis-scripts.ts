@@ -16,7 +16,7 @@ export const REGISTRY_KEYS = {
   instance: "ttyhq:instance",
   /** Number: goes up by one with each change. */
   revision: "ttyhq:revision",
-  /** Stream of changes, `REVISION-0` → tables, the changes as COMMIT has them. */
+  /** Stream of changes, `REVISION-0` → tables, the changes as COMMIT has them; or message, of SEND. */
   changes: "ttyhq:changes",
   /** Hashes of sealed entries: remotes by name, join tokens by hash, keys of remotes by name, logins and share links by id. */
   remotes: "ttyhq:remotes-by-name",
@@ -85,6 +85,9 @@ end
 return { change('tables', ARGV[1]), 1 }
 `,
 };
+
+/** revision, changes; a text that all HQs receive → {revision}. */
+export const SEND: Script = { name: "send", text: `${CHANGE}return { change('message', ARGV[1]) }` };
 
 /** lease, replicas; replica, ms, seconds that a replica counts without a health check → "own", "passed" or "other". */
 export const TAKE: Script = {

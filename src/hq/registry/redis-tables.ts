@@ -16,6 +16,7 @@ import {
   REGISTRY_KEYS,
   type RunScript,
   type Script,
+  SEND,
   TAKE,
 } from "./redis-scripts.ts";
 import type { RegistryTables, TableChange, TableName, TableUpdate } from "./tables.ts";
@@ -45,6 +46,7 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
   readonly #seal: Seal;
   readonly #follower: RedisFollower;
   readonly #updates = new Emitter<TableUpdate>();
+  readonly #messages = new Emitter<string>();
   /** What was read over a new connection, until listeners are told. */
   #read: readonly TableUpdate[] = [];
   #instanceId: string;
@@ -98,6 +100,15 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
     return this.#updates.on(listener);
   }
 
+  /** To all HQs that are connected now. Rejects with `registry_unavailable`. */
+  async send(message: string): Promise<void> {
+    await this.#follower.change(SEND, [revision, changes], [message]);
+  }
+
+  onMessage(listener: (message: string) => void): Disposable {
+    return this.#messages.on(listener);
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#follower.stop(() => this.lease.leave());
   }
@@ -114,7 +125,8 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
     return at;
   }
 
-  #apply({ tables = "[]" }: Readonly<Record<string, string>>): void {
+  #apply({ tables = "[]", message }: Readonly<Record<string, string>>): void {
+    if (message !== undefined) this.#messages.emit(message);
     for (const [number, changed] of Map.groupBy(Changes.parse(JSON.parse(tables)), ([number]) => number)) {
       const entries = new Map(changed.map(([, id, , after]) => [id, after === "" ? undefined : after]));
       const table = TABLES[number - 1];

@@ -42,11 +42,24 @@ export type FailedLogins = {
   watch(listener: (failure: string, agoMs: number) => void): Disposable;
 };
 
+/** Calls between the HQs of a group. */
+export type GroupCalls = {
+  readonly ownId: string;
+  /** Sets the function that answers the calls of others. It must not reject. */
+  serve(answer: (request: string) => Promise<string>): void;
+  /**
+   * Asks another HQ, which has `timeoutMs` once it has received the request. Rejects with a timeout if that HQ is not there or
+   * is late, and with ServiceError `registry_unavailable`.
+   */
+  call(to: string, request: string, timeoutMs: number): Promise<string>;
+};
+
 /** Shared by a group of HQs. */
 export type SharedRecordStore = RecordStore & {
   /** With the secret that the group has in common. */
   readonly seal: Seal;
   readonly failedLogins: FailedLogins;
+  readonly calls: GroupCalls;
   /** From the store; from the local copy while the store is out of reach. */
   latest(id: string): Promise<LiveRecord | undefined>;
   /**
