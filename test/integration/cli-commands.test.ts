@@ -60,7 +60,8 @@ test("messages have colour on a terminal only, and not where NO_COLOR is set", a
   await using terminal = await Tmux.open({ cols: 80, rows: 24 }, installation.env);
   await terminal.enter(`unset NO_COLOR FORCE_COLOR; cd ${installation.directory}; clear`);
   const lines = ["$TTYHQ logs none", "NO_COLOR=1 $TTYHQ logs none", "$TTYHQ logs none 2> file; cat -v file"];
-  for (const line of lines) await terminal.enter(line);
+  // As one line: what is typed while a command runs would be echoed into its message.
+  await terminal.enter(lines.join("; "));
   await expect.poll(async () => (await terminal.screen()).match(/^ttyhq: no /gm)).toHaveLength(3);
   const coloured = await terminal.colours();
   expect(coloured.split("\x1b[31mttyhq:\x1b[39m no ")).toHaveLength(2);

@@ -55,8 +55,8 @@ test("the terminal gets at most 50 ms of output to parse at a time, and little w
   await page.shows("\nall-2\n");
   const most = Most.parse(await page.page.evaluate("most"));
   expect(most.parsing).toBeGreaterThan(0);
-  expect(most.parsing).toBeLessThanOrEqual(most.limit);
-  expect(most.limit).toBeLessThanOrEqual(512 * 1024);
+  // What is being parsed was let in under the limit of then, which may have sunk since.
+  expect(Math.max(most.parsing, most.limit)).toBeLessThanOrEqual(512 * 1024);
   expect(most.unparsed).toBeLessThan(3 * 1024 * 1024);
 });
 
