@@ -84,13 +84,16 @@ const OUTPUT: OutputOptions = {
 
 /**
  * Express loads these at its start, for bodies, queries and files that http/ reads and sends itself: 900 KB, and a tenth of a
- * session host's start.
+ * session host's start. Commander loads what starts processes, for commands that are programs of their own.
  */
 const UNUSED = /^(?:body-parser|mime-types|qs|send|serve-static)$/;
 const WITHOUT_UNUSED: Plugin = {
   name: "without-unused-packages",
-  resolveId: (id) => (UNUSED.test(id) ? "\0unused" : null),
-  load: (id) => (id === "\0unused" ? "export {};" : null),
+  resolveId: (id, importer) => {
+    const isUnused = UNUSED.test(id) || (id === "node:child_process" && importer?.includes("/commander/"));
+    return isUnused ? "\0unused" : null;
+  },
+  load: (id) => (id === "\0unused" ? "export default {};" : null),
 };
 
 /** One bundle for each worker. The command line and the server share chunks, since most commands need few of them. */

@@ -5,7 +5,7 @@ import { readTrustedFile } from "../lib/fs/trusted-path.ts";
 import { type Client, createClient } from "../protocol/client/client.ts";
 import type { OpenLink } from "../protocol/client/link.ts";
 import type { Send } from "../protocol/client/send.ts";
-import { SessionSocket } from "../protocol/client/session-socket.ts";
+import type { SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { createSender } from "../remote/send.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
@@ -29,7 +29,7 @@ export type Server = {
   readonly name: string;
   /** `undefined` for a server with a URL. */
   readonly controlDir: string | undefined;
-  connect(clientName: string): SessionSocket;
+  connect(clientName: string): Promise<SessionSocket>;
   /** Whether a server listens; the next request reports other failures. */
   answers(): Promise<boolean>;
 };
@@ -84,11 +84,11 @@ function localServer(controlDir: string, cli: Cli, who: "any" | "server"): Serve
           (error: unknown) => !isNotListening(error),
         ),
     connect: (clientName) =>
-      new SessionSocket({
+      connectTo(
+        sockets.map((socketPath) => ({ socketPath })),
         clientName,
-        version: cli.version,
-        open: linkTo(sockets.map((socketPath) => ({ socketPath }))),
-      }),
+        cli,
+      ),
   };
 }
 
@@ -101,8 +101,18 @@ function distantServer(text: string, cli: Cli): Server {
     name: target.url,
     controlDir: undefined,
     answers: async () => true,
-    connect: (clientName) => new SessionSocket({ clientName, version: cli.version, open: linkTo([target]) }),
+    connect: (clientName) => connectTo([target], clientName, cli),
   };
+}
+
+/** Loads the client of /ws, which most commands do not need. */
+async function connectTo(
+  targets: readonly UplinkTarget[],
+  clientName: string,
+  { version }: Cli,
+): Promise<SessionSocket> {
+  const { SessionSocket } = await import("../protocol/client/session-socket.ts");
+  return new SessionSocket({ clientName, version, open: linkTo(targets) });
 }
 
 /** Tries all targets at each attempt: a terminal stays attached while the server restarts. */

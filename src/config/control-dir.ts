@@ -1,5 +1,9 @@
 // Apart from the configuration, which most commands of the command line do not load.
-import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/os/unix-socket.ts";
+/** The longest path of a unix socket on all systems: 103 bytes on macOS, 107 on Linux. */
+const MAX_SOCKET_PATH_BYTES = 103;
+/** The longest name below the directory (lib/os/unix-socket.ts). */
+const LONGEST_NAME = "/server.sock.d/12345678";
+const MAX_SOCKET_DIRECTORY_BYTES = MAX_SOCKET_PATH_BYTES - LONGEST_NAME.length;
 
 /** A sentence if the paths of sockets in this absolute control directory would be too long. */
 export function controlDirProblems(path: string): readonly string[] {

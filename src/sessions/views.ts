@@ -1,7 +1,7 @@
 // What can be seen of one session's output, made from its journal and its screen (contract 2.5).
 import { stat } from "node:fs/promises";
 import { ServiceError } from "../protocol/errors.ts";
-import { encodeResync } from "../protocol/frame/payload.ts";
+import { encodeResync } from "../protocol/frame/resync.ts";
 import type { Content, View } from "./backend.ts";
 import { gapLabel, gapOf, lostBefore, positionOf } from "./journal/event.ts";
 import { eventStream, growthOf } from "./journal/event-stream.ts";

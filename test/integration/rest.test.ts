@@ -1,7 +1,7 @@
 // Sessions over REST (contract 2): what every endpoint does.
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decodeResync } from "../../src/protocol/frame/payload.ts";
+import { decodeResync } from "../../src/protocol/frame/resync.ts";
 import { decodeSnapshot } from "../../src/web/previews/decode-snapshot.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";

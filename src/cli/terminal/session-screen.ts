@@ -4,7 +4,7 @@ import type { Client } from "../../protocol/client/client.ts";
 import { isFinal } from "../../protocol/client/link.ts";
 import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
-import type { Resync } from "../../protocol/frame/payload.ts";
+import type { Resync } from "../../protocol/frame/resync.ts";
 import type { Terminal } from "./terminal.ts";
 import { CLEAR_SCREEN, erasedRow, statusRow } from "./terminal-modes.ts";
 

@@ -50,7 +50,7 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
   const { cli, server, session, command, isQuiet } = options;
   const name = printable(session.name);
   const notice = (text: string): void => void (isQuiet || cli.stderr.write(text));
-  using socket = server.connect(command);
+  using socket = await server.connect(command);
   const end = await shown({ ...options, socket, terminal: new Terminal(cli) });
   if (end.kind === "exited") {
     if (command === "attach") notice(`[${name} ended with ${end.exitCode}]\n`);

@@ -1,7 +1,7 @@
 // The screen that a viewer gets instead of output that is not held any more or is too far behind.
 import { collectBytes } from "../../lib/data/collect.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { decodeResync, encodeResync, type Resync } from "../../protocol/frame/payload.ts";
+import { decodeResync, encodeResync, type Resync } from "../../protocol/frame/resync.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 

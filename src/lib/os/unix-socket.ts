@@ -3,12 +3,6 @@ import { chmod, link, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
 
-/** The longest path of a unix socket on all systems: 103 bytes on macOS, 107 on Linux. */
-const MAX_SOCKET_PATH_BYTES = 103;
-/** The longest name below such a directory. */
-const LONGEST_NAME = "/server.sock.d/12345678";
-export const MAX_SOCKET_DIRECTORY_BYTES = MAX_SOCKET_PATH_BYTES - LONGEST_NAME.length;
-
 /** Errors for a path without listening process. */
 const DEAD = ["ECONNREFUSED", "ENOENT"];
 /** Errors for a non-empty folder in the way. */

@@ -1,7 +1,8 @@
 // What a client asks of one session, and what it is told.
 import type { ServiceError } from "../errors.ts";
 import type { SessionEvent } from "../frame/event.ts";
-import type { Resync, Subscribed } from "../frame/payload.ts";
+import type { Subscribed } from "../frame/payload.ts";
+import type { Resync } from "../frame/resync.ts";
 import type { SessionViewer } from "../schemas/viewer.ts";
 
 /** `bytes` are the output from `offset` on, `frame` is a VT OUTPUT frame of exactly these; neither may be changed. */

@@ -1,8 +1,8 @@
 // The REST API as calls, for the page and the command line.
 import type { z } from "zod";
-import { serverEndpoints } from "../endpoints/server.ts";
+import { healthEndpoint } from "../endpoints/health.ts";
 import { sessionEndpoints, shareEndpoints } from "../endpoints/session.ts";
-import { decodeResync, type Resync } from "../frame/payload.ts";
+import { decodeResync, type Resync } from "../frame/resync.ts";
 import type { CreateSessionBody, Input, SignalName, TerminalSize } from "../schemas/session.ts";
 import type { CreateShare, Share, ShareMode } from "../schemas/share.ts";
 import { type Caller, createCaller } from "./caller.ts";
@@ -24,7 +24,7 @@ export function createClient(send: Send): Client {
 
 function sessionCalls({ call, bytes, stream }: Caller) {
   return {
-    health: (signal?: AbortSignal) => call(serverEndpoints.health, {}, signal),
+    health: (signal?: AbortSignal) => call(healthEndpoint.health, {}, signal),
     list: (signal?: AbortSignal) => call(sessionEndpoints.listSessions, {}, signal),
     get: (id: string) => call(sessionEndpoints.getSession, { params: { id } }),
     create: (body: CreateSessionBody) => call(sessionEndpoints.createSession, { body }),

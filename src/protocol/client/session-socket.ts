@@ -17,14 +17,13 @@ import {
 import {
   decodeError,
   decodeGoAway,
-  decodeResync,
   decodeSubscribed,
   encodeJson,
   encodeSubscribe,
-  type Resync,
   type Subscribed,
   SubscribeFlag,
 } from "../frame/payload.ts";
+import { decodeResync, type Resync } from "../frame/resync.ts";
 import { MAX_SUBSCRIPTIONS, RESUBSCRIBE_DELAY_MS } from "../limits.ts";
 import type { SessionViewer } from "../schemas/viewer.ts";
 import type { AttachmentHandlers, AttachmentRequest } from "./attachment.ts";

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { AuditPage, AuditQuery } from "../schemas/audit.ts";
-import { Health } from "../schemas/health.ts";
 import { SetCordon } from "../schemas/remote.ts";
 import { Usage } from "../schemas/usage.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
+import { healthEndpoint, probe } from "./health.ts";
 
 const server = endpointsWith({ tag: "server" });
-const probe = endpointsWith({ tag: "server", access: "open", limit: "none", host: true });
 const readiness = endpointsWith({
   ...{ tag: "server", access: "open", limit: "none", host: true },
   errors: ["host_unreachable", "shutting_down"],
@@ -41,10 +40,7 @@ export const serverEndpoints = {
       }),
     ),
   }),
-  health: probe.get("/api/health", "The state of the server", {
-    reply: json(Health),
-    errors: ["host_unreachable"],
-  }),
+  ...healthEndpoint,
   livez: probe.get("/livez", "Whether the process works", {
     reply: media("text/plain; charset=utf-8", "ok"),
   }),

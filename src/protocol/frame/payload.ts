@@ -1,20 +1,18 @@
 // Payloads of v3 frames (contract 1.3 and 1.4, facts 1.4 to 1.11). Decoders view, encoders copy.
 import { z } from "zod";
 import { errorFromBody, type ServiceError } from "../errors.ts";
-import { MAX_TERMINAL_SIZE, MIN_TERMINAL_SIZE } from "../limits.ts";
 import { SessionStatus, type TerminalSize } from "../schemas/session.ts";
 import {
   checkOffset,
   needBytes,
-  OFFSET_BYTES,
   PayloadError,
-  readOffset,
   readU32,
   readU64,
   tooLarge,
   writeU32,
   writeU64,
 } from "./frame.ts";
+import { readSize, SIZE_BYTES, writeSize } from "./resync.ts";
 
 /** Bits of the SUBSCRIBE flags; unknown ones are ignored. */
 export const SubscribeFlag = { Stdout: 1, Snapshots: 2, Events: 4, Offsets: 8 } as const;
@@ -63,12 +61,8 @@ export const GoAway = z.object({
 });
 export type GoAway = z.infer<typeof GoAway>;
 
-/** The terminal's screen at byte `offset` of the output, drawn by `bytes` on a terminal reset to `size`. */
-export type Resync = { readonly offset: number; readonly size: TerminalSize; readonly bytes: Uint8Array };
-
 const SUBSCRIBE_BYTES = 12;
 const SUBSCRIBE_FROM_BYTES = 20;
-const SIZE_BYTES = 8;
 const MAX_U32 = 0xffff_ffff;
 
 const encoder = new TextEncoder();
@@ -103,24 +97,6 @@ export function decodeSubscribe(payload: Uint8Array): Subscribe {
     minIntervalMs: readU32(payload, 4),
     maxIntervalMs: readU32(payload, 8),
     from: hasFrom ? readFrom(payload) : undefined,
-  };
-}
-
-export function encodeResync(resync: Resync): Uint8Array<ArrayBuffer> {
-  const payload = new Uint8Array(OFFSET_BYTES + SIZE_BYTES + resync.bytes.length);
-  writeU64(payload, 0, checkOffset(resync.offset));
-  writeSize("RESYNC", payload, OFFSET_BYTES, resync.size);
-  payload.set(resync.bytes, OFFSET_BYTES + SIZE_BYTES);
-  return payload;
-}
-
-/** `bytes` are a view. */
-export function decodeResync(payload: Uint8Array): Resync {
-  needBytes("RESYNC", payload, OFFSET_BYTES + SIZE_BYTES);
-  return {
-    offset: readOffset("RESYNC", payload, 0),
-    size: readSize("RESYNC", payload, OFFSET_BYTES),
-    bytes: payload.subarray(OFFSET_BYTES + SIZE_BYTES),
   };
 }
 
@@ -201,28 +177,6 @@ function readFrom(payload: Uint8Array): number | "live" {
   const from = readU64(payload, SUBSCRIBE_BYTES);
   if (from === undefined) throw tooLarge("SUBSCRIBE");
   return from === "max" ? "live" : from;
-}
-
-function readSize(type: string, payload: Uint8Array, at: number): TerminalSize {
-  return checkSize(type, { cols: readU32(payload, at), rows: readU32(payload, at + 4) });
-}
-
-function writeSize(type: string, target: Uint8Array, at: number, size: TerminalSize): void {
-  const { cols, rows } = checkSize(type, size);
-  writeU32(target, at, cols);
-  writeU32(target, at + 4, rows);
-}
-
-function checkSize(type: string, size: TerminalSize): TerminalSize {
-  if (isExtent(size.cols) && isExtent(size.rows)) return size;
-  const range = `${MIN_TERMINAL_SIZE} to ${MAX_TERMINAL_SIZE}`;
-  throw new PayloadError(
-    `Invalid ${type} payload: ${size.cols}x${size.rows} is not a size, each must be ${range}.`,
-  );
-}
-
-function isExtent(value: number): boolean {
-  return Number.isInteger(value) && value >= MIN_TERMINAL_SIZE && value <= MAX_TERMINAL_SIZE;
 }
 
 function checkU32(value: number): number {

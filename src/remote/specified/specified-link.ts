@@ -16,11 +16,11 @@ import {
   decodeJson,
   decodeSubscribe,
   encodeJson,
-  encodeResync,
   encodeSubscribe,
   type Subscribe,
   SubscribeFlag,
 } from "../../protocol/frame/payload.ts";
+import { encodeResync } from "../../protocol/frame/resync.ts";
 import type { SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 

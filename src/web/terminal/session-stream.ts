@@ -3,7 +3,8 @@
 import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { SessionEvent } from "../../protocol/frame/event.ts";
-import { ClientFlag, type Resync, type Subscribed, SubscribeFlag } from "../../protocol/frame/payload.ts";
+import { ClientFlag, type Subscribed, SubscribeFlag } from "../../protocol/frame/payload.ts";
+import type { Resync } from "../../protocol/frame/resync.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
 import { CatchUp } from "./catch-up.ts";

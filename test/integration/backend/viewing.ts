@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { decodeResync } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync } from "../../../src/protocol/frame/resync.ts";
 import { decodeSnapshot } from "../../../src/web/previews/decode-snapshot.ts";
 import { viewBytes, viewText } from "../harness/view-bytes.ts";
 import type { Stage } from "./stage.ts";

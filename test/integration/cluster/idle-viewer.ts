@@ -1,7 +1,8 @@
 // One who reads when told to; what it does not read fills the network.
 import { type Access, targetOf } from "../../../packages/testing/src/access.ts";
 import { decodeOutput, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync } from "../../../src/protocol/frame/resync.ts";
 import { Emulator } from "../harness/emulator.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { OutputComparison } from "./expected-output.ts";

@@ -1,7 +1,7 @@
 // What somebody sees: a terminal emulator that is given a session's output.
 import headless from "@xterm/headless";
 import { decodeOutput, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeResync } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync } from "../../../src/protocol/frame/resync.ts";
 import type { TerminalSize } from "../../../src/protocol/schemas/session.ts";
 
 export class Emulator implements Disposable {

@@ -5,7 +5,7 @@ import { Emitter } from "../../../src/lib/async/emitter.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
 import type { SessionSocket } from "../../../src/protocol/client/session-socket.ts";
 import type { ExitEvent, SessionEvent } from "../../../src/protocol/frame/event.ts";
-import type { Resync } from "../../../src/protocol/frame/payload.ts";
+import type { Resync } from "../../../src/protocol/frame/resync.ts";
 import type { Delivery, SessionBackend, Sink } from "../../../src/sessions/backend.ts";
 import { PATIENCE_MS } from "./patience.ts";
 

@@ -12,7 +12,8 @@ import {
   FrameType,
   type Magic,
 } from "../../../src/protocol/frame/frame.ts";
-import { decodeJson, decodeResync, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
+import { decodeJson, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync } from "../../../src/protocol/frame/resync.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 /** How far back `shows` looks. */

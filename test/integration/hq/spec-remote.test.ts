@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync } from "../../../src/protocol/frame/resync.ts";
 import { SpecRemote } from "../fixtures/spec-remote.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { basic, TestFleet } from "../harness/test-fleet.ts";

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { decodeOutput, FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeResync, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync } from "../../../src/protocol/frame/resync.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 

@@ -11,7 +11,8 @@ import {
   sessionEvent,
 } from "../../../src/protocol/frame/event.ts";
 import { encodeOutputFrame } from "../../../src/protocol/frame/frame.ts";
-import { encodeJson, encodeResync } from "../../../src/protocol/frame/payload.ts";
+import { encodeJson } from "../../../src/protocol/frame/payload.ts";
+import { encodeResync } from "../../../src/protocol/frame/resync.ts";
 import type {
   CreateSession,
   Removal,

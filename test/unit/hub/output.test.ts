@@ -4,7 +4,8 @@ import { Hub } from "../../../src/hub/hub.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { exitEvent } from "../../../src/protocol/frame/event.ts";
 import { encodeOutputFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync } from "../../../src/protocol/frame/resync.ts";
 import { MemoryClient, textOf } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 

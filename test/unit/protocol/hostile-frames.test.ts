@@ -13,16 +13,15 @@ import {
 import {
   decodeGoAway,
   decodeHello,
-  decodeResync,
   decodeSize,
   decodeSubscribe,
   decodeSubscribed,
   decodeText,
   encodeJson,
-  encodeResync,
   encodeSize,
   encodeSubscribe,
 } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync, encodeResync } from "../../../src/protocol/frame/resync.ts";
 import { encodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
 import { decodeSnapshot } from "../../../src/web/previews/decode-snapshot.ts";
 import { utf8 } from "./hex.ts";

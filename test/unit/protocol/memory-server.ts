@@ -9,12 +9,8 @@ import {
   type Frame,
   FrameType,
 } from "../../../src/protocol/frame/frame.ts";
-import {
-  decodeSubscribe,
-  encodeJson,
-  encodeResync,
-  SubscribeFlag,
-} from "../../../src/protocol/frame/payload.ts";
+import { decodeSubscribe, encodeJson, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { encodeResync } from "../../../src/protocol/frame/resync.ts";
 
 export type MemorySession = {
   output: Uint8Array;

@@ -10,15 +10,14 @@ import {
 } from "../../../src/protocol/frame/frame.ts";
 import {
   decodeGoAway,
-  decodeResync,
   decodeSize,
   decodeSubscribe,
   decodeSubscribed,
   encodeJson,
-  encodeResync,
   encodeSize,
   encodeSubscribe,
 } from "../../../src/protocol/frame/payload.ts";
+import { decodeResync, encodeResync } from "../../../src/protocol/frame/resync.ts";
 import { encodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
 import { KEY_NAMES } from "../../../src/protocol/keys.ts";
 import { hex, toHex, utf8 } from "./hex.ts";

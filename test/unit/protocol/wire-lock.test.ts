@@ -10,7 +10,6 @@ import {
   PROTOCOL_REVISION,
 } from "../../../src/protocol/frame/frame.ts";
 import {
-  encodeResync,
   encodeSize,
   encodeSubscribe,
   GoAway,
@@ -18,6 +17,7 @@ import {
   Subscribed,
   SubscribeFlag,
 } from "../../../src/protocol/frame/payload.ts";
+import { encodeResync } from "../../../src/protocol/frame/resync.ts";
 import { encodeSnapshot, SNAPSHOT_VERSION } from "../../../src/protocol/frame/snapshot.ts";
 import { CellAttribute } from "../../../src/protocol/frame/snapshot-cell.ts";
 import { KEY_NAMES, keyBytes } from "../../../src/protocol/keys.ts";

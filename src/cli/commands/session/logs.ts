@@ -38,7 +38,7 @@ async function print(id: string, server: Server, cli: Cli): Promise<void> {
 async function follow(id: string, { connect }: Server, cli: Cli): Promise<void> {
   const end = Promise.withResolvers<void>();
   using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => end.resolve());
-  using socket = connect("logs");
+  using socket = await connect("logs");
   using attachment = socket.attach(
     id,
     { from: 0 },

@@ -12,17 +12,16 @@ import {
 import {
   decodeHello,
   decodeJson,
-  decodeResync,
   decodeSize,
   decodeSubscribe,
   decodeSubscribed,
   decodeText,
   encodeJson,
-  encodeResync,
   encodeSize,
   encodeSubscribe,
   SubscribeFlag,
 } from "../../../../src/protocol/frame/payload.ts";
+import { decodeResync, encodeResync } from "../../../../src/protocol/frame/resync.ts";
 import { hex, toHex, utf8 } from "../hex.ts";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
