@@ -164,13 +164,13 @@ test("axe-core finds nothing in the machines of an HQ, in either colours", async
     await machines.getByText("1 running").waitFor();
     const found = [...(await findings(driver, `machines, ${colorScheme}`))];
     await driver.button("Add a machine…").click();
-    await page.getByLabel("Name", { exact: true }).fill("newcomer");
+    await page.getByLabel("Name", { exact: true }).fill(`${colorScheme}-machine`);
     found.push(...(await findings(driver, `new join token, ${colorScheme}`)));
     await driver.button("Create a token").click();
     await page.getByRole("dialog").locator("pre").waitFor();
     found.push(...(await findings(driver, `join command, ${colorScheme}`)));
     await driver.button("Close").click();
-    await page.getByRole("list", { name: "Join tokens" }).getByText("newcomer").waitFor();
+    await page.getByRole("list", { name: "Join tokens" }).getByText(`${colorScheme}-machine`).waitFor();
     await driver.button("Cordon worker-1").click();
     await machines.getByText("cordoned", { exact: true }).waitFor();
     found.push(...(await findings(driver, `cordoned machine, ${colorScheme}`)));
