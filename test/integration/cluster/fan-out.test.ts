@@ -85,7 +85,8 @@ async function perform(stage: Stage, seed: number): Promise<Measured> {
   const started = performance.now();
   await stalled.reach(printedAfter(STEPS));
   const wakingMs = performance.now() - started;
-  expect(stalled.output.skips).toBe(1);
+  // More than once if the network took some more in between, as on a busy machine.
+  expect(stalled.output.skips).toBeGreaterThan(0);
   await using fresh = await IdleViewer.open(client.access, { ...idle, hasScreen: true });
   await fresh.reach(printedAfter(STEPS));
   expect(await stalled.screen()).toEqual(await fresh.screen());
