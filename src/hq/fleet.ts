@@ -296,18 +296,20 @@ export class Fleet implements SessionBackend {
       this.#release(sessionId ?? "", remote);
   }
 
-  /** To be called with each id whose owner, record or owner's listing has changed. */
-  #list(sessionId: string): void {
+  /** Reads anew what the id means, after its owner, record or owner's listing has changed. Returns the listed record. */
+  #list(sessionId: string): SessionRecord | undefined {
     const owner = this.#owners.of(sessionId);
-    this.#listed.set(sessionId, owner?.isListed === true ? owner.records.get(sessionId) : undefined);
+    const record = owner?.isListed === true ? owner.records.get(sessionId) : undefined;
+    this.#listed.set(sessionId, record);
+    return record;
   }
 
   /** The id is free now, or belongs to the next remote that has it. */
   #release(sessionId: string, remote: RemoteConnection): void {
     const next = this.#owners.release(sessionId, remote);
-    const record = next?.isListed === true ? next.records.get(sessionId) : undefined;
-    this.#list(sessionId);
-    if (record !== undefined) this.#events.emit(sessionEvent("session-changed", record));
+    const record = this.#list(sessionId);
+    if (next !== undefined && record !== undefined)
+      this.#events.emit(sessionEvent("session-changed", record));
   }
 
   #leave({ id, name, url }: Remote): void {

@@ -26,7 +26,7 @@ export type UserUsage = z.infer<typeof UserUsage>;
 
 /** The reply of GET /api/usage. */
 export const Usage = z.object({
-  users: z.array(UserUsage).describe("everybody who has any of it, by name"),
+  users: z.array(UserUsage).describe("users with at least one of these, sorted by name"),
   limits: z
     .partialRecord(z.enum(LIMITED), Limit)
     .describe("what is not in it is not limited, as everything without login"),

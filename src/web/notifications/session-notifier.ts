@@ -1,5 +1,5 @@
-// Tells of sessions that nobody looks at, and of follow mode also whoever looks. Of each session the last alert counts: it is shown once no other window of this
-// browser has said that it shows the session, and then none for a while.
+// Notifies of sessions that no window shows; notices of follow mode are shown to viewers as well. Only the last alert of a
+// session counts. It is shown if no other window of this browser says that it shows the session, and then none for a while.
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
