@@ -25,6 +25,7 @@ import { longList } from "./scenarios/long-list.ts";
 import { previews } from "./scenarios/previews.ts";
 import { resume } from "./scenarios/resume.ts";
 import { scaleRemotes } from "./scenarios/scale/remotes.ts";
+import { soak } from "./scenarios/soak.ts";
 import { stalled } from "./scenarios/stalled.ts";
 import { start } from "./scenarios/start.ts";
 import { throughput } from "./scenarios/throughput.ts";
@@ -55,6 +56,7 @@ const SCENARIOS: readonly Scenario[] = [
   fleetList,
   fleetJoin,
   fleetSteady,
+  soak,
   worktrees,
   typing,
   longList,
