@@ -2,6 +2,7 @@
 # Builds the image ttyhq:dev (IMAGE names another one) as this machine's own npm and apt are configured: registries,
 # mirrors, proxies and certificate authorities go into the build as secrets, and nothing of them into the image.
 # The image has its bill of materials in it; SBOM=FILE puts a copy there.
+# ARCH=arm64 builds the image for that architecture; an emulator (Debian's qemu-user-static) runs the programs that its packages install.
 # Usage: docker/build.sh [option of `docker build`]…, such as --build-arg PACKAGES="python3 vim"
 set -eu
 
@@ -21,7 +22,17 @@ main() {
   # A second build waits for the first, and then finds most of it done.
   exec 9<docker/Dockerfile
   flock -w "$WAIT_SECONDS" 9 || fail "another build here has not ended in $WAIT_SECONDS s"
-  ensure_base
+  ensure_base "$NODE_IMAGE"
+  set -- --build-arg "BUILD_IMAGE=$NODE_IMAGE" "$@"
+  case ${ARCH:-} in
+    '') ;;
+    arm64)
+      NODE_IMAGE=arm64v8/$NODE_IMAGE
+      ensure_base "$NODE_IMAGE"
+      set -- --platform linux/arm64 --build-arg "CROSS_PACKAGES=g++-aarch64-linux-gnu libpam0g-dev:arm64" "$@"
+      ;;
+    *) fail "ARCH is $ARCH: only arm64 is built on another machine" ;;
+  esac
   secrets=$(mktemp -d)
   trap 'rm -rf "$secrets"' EXIT
   # At the end by a signal dash would leave it there.
@@ -47,10 +58,10 @@ main() {
 }
 
 ensure_base() {
-  ! docker image inspect "$NODE_IMAGE" >/dev/null 2>&1 || return 0
-  ! timeout "$PULL_SECONDS" docker pull --quiet "$NODE_IMAGE" 2>/dev/null || return 0
-  echo "no registry has $NODE_IMAGE for this machine; making it here"
-  docker/base/build.sh "$NODE_IMAGE"
+  ! docker image inspect "$1" >/dev/null 2>&1 || return 0
+  ! timeout "$PULL_SECONDS" docker pull --quiet "$1" 2>/dev/null || return 0
+  echo "no registry has $1 for this machine; making it here"
+  docker/base/build.sh "$1"
 }
 
 # Of the npm configuration: where packages come from, how they are reached and who asks. The rest is about this machine.

@@ -1,8 +1,8 @@
-// Makes the files of a release in release/: the npm packages, archives and packages for Debian with Node in them, the image where
+// Makes the files of a release in release/: the npm packages, archives and packages for Debian with Node in them, images where
 // a container engine answers, the manifests for Kubernetes, the bill of materials, the provenance, and checksums. Run by npm:
 // `npm run release`.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { arch } from "node:os";
 import { join } from "node:path";
 import { env } from "node:process";
@@ -13,6 +13,8 @@ import { provenance } from "./release/provenance.ts";
 import { makeTree } from "./release/tree.ts";
 
 const OUT = join(ROOT, "release");
+/** The kernel hands programs of arm64 to it. */
+const ARM64_EMULATOR = "/proc/sys/fs/binfmt_misc/qemu-aarch64";
 const WORK = join(ROOT, ".cache/release");
 
 /** Unpacks the npm package, which has the native files of each architecture. */
@@ -43,12 +45,25 @@ function makeManifests(): void {
     writeFileSync(join(OUT, `${name}.yaml`), execFileSync("kubectl", ["kustomize", join(k8s, folder)]));
 }
 
-/** Saves the image that TTYHQ_IMAGE names, or builds it. */
-function saveImage(): void {
-  const image = env.TTYHQ_IMAGE ?? `ttyhq:${version}`;
-  if (env.TTYHQ_IMAGE === undefined)
-    execFileSync("sh", [join(ROOT, "docker/build.sh"), "--quiet"], { env: { ...env, IMAGE: image } });
-  const file = join(OUT, `ttyhq-image-linux-${arch()}.tar.gz`);
+/** Saves the image that TTYHQ_IMAGE names. Without it, builds the images of this machine's architecture and, with an emulator, of arm64. */
+function saveImages(): void {
+  if (env.TTYHQ_IMAGE !== undefined) {
+    saveImage(env.TTYHQ_IMAGE, arch());
+    return;
+  }
+  buildImage(`ttyhq:${version}`, arch());
+  if (existsSync(ARM64_EMULATOR)) buildImage(`ttyhq:${version}-arm64`, "arm64");
+  else if (arch() !== "arm64") console.error("no emulator of arm64: the release has no image for it");
+}
+
+function buildImage(image: string, target: string): void {
+  const build = { ...env, IMAGE: image, ARCH: target === arch() ? "" : target };
+  execFileSync("sh", [join(ROOT, "docker/build.sh"), "--quiet"], { env: build });
+  saveImage(image, target);
+}
+
+function saveImage(image: string, target: string): void {
+  const file = join(OUT, `ttyhq-image-linux-${target}.tar.gz`);
   execFileSync("sh", ["-c", 'docker save "$0" | gzip --fast >"$1"', image, file]);
 }
 
@@ -76,7 +91,7 @@ for (const name of readdirSync(join(unpacked, "prebuilds"))) {
   if (target === arch()) cpSync(join(folder, "ttyhq/sbom.cdx.json"), join(OUT, "sbom.cdx.json"));
 }
 makeManifests();
-if (hasEngine()) saveImage();
+if (hasEngine()) saveImages();
 else console.error("no container engine answers: the release has no image");
 writeFileSync(join(OUT, "provenance.intoto.json"), provenance(OUT));
 const sums = readdirSync(OUT)

@@ -1,9 +1,8 @@
 // Prints what an image is made of, as CycloneDX 1.5 in JSON. Runs in the image, at the end of its build.
 import { execFileSync } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { DPKG_FORMAT, debianPackages } from "./sbom/debian-packages.ts";
-import { installedPackages, packageIn } from "./sbom/npm-packages.ts";
 import { billOfMaterials } from "./sbom/program.ts";
 
 const source = fileURLToPath(new URL("..", import.meta.url));
@@ -13,10 +12,6 @@ const packages = execFileSync("dpkg-query", ["--show", `--showformat=${DPKG_FORM
 process.stdout.write(
   billOfMaterials(source, "container", [
     { type: "operating-system", "bom-ref": `debian@${release}`, name: "debian", version: release },
-    // What comes with Node: npm, and all that it needs.
-    ...installedPackages("/usr/local/lib"),
-    // The official image has Yarn, too.
-    ...globSync("/opt/yarn-v*").map((folder) => packageIn(folder)),
     ...debianPackages(packages, { release, documents: "/usr/share/doc" }),
   ]),
 );

@@ -44,13 +44,12 @@ async function run(peer: Peer, workshop: Workshop): Promise<Values> {
   const cpuBefore = stage.group.cpuSeconds();
   const end = performance.now() + MINUTES * MINUTE_MS;
   const failed = new AbortController();
-  const slots = Array.from({ length: SESSIONS }, () => fillSlot(stage, workshop, end));
-  const over = Promise.all(slots).catch((error: unknown) => failed.abort(error));
+  const counts = Array.from({ length: SESSIONS }, () => runSessions(stage, workshop, end));
+  const over = Promise.all(counts).catch((error: unknown) => failed.abort(error));
   const samples: { readonly all: number; readonly first: number }[] = [];
   while (performance.now() < end) {
     failed.signal.throwIfAborted();
     samples.push({ all: stage.group.residentBytes() / MIB, first: first.residentBytes() / MIB });
-    if (samples.length % 300 === 0) console.error(samples.length, JSON.stringify(samples.at(-1)));
     await sleep(SAMPLE_MS);
   }
   const viewers = await over;
@@ -76,7 +75,7 @@ async function run(peer: Peer, workshop: Workshop): Promise<Values> {
 }
 
 /** One session after the other until `end`. Returns the number of viewers that saw every byte. */
-async function fillSlot(stage: Stage, workshop: Workshop, end: number): Promise<number> {
+async function runSessions(stage: Stage, workshop: Workshop, end: number): Promise<number> {
   let viewers = 0;
   await sleep(Math.random() * STAY_MS.most);
   while (performance.now() < end) {

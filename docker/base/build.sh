@@ -1,12 +1,14 @@
 #!/bin/sh
 # Makes the image that docker/Dockerfile starts from where no image registry is at hand: Debian bookworm by debootstrap,
 # Node with its headers and npm out of the npm registry, laid out as in the official image of the same name.
-# Where an image of that name exists it does nothing. Usage: docker/base/build.sh [NAME]
+# Where an image of that name exists it does nothing. ARCH, such as arm64, makes it for another architecture, whose programs an
+# emulator runs (Debian's qemu-user-static). Usage: docker/base/build.sh [NAME]
 set -eu
 
 NAME=${1:-node:24-bookworm-slim}
 SUITE=bookworm
 NPM=npm@11
+ARCH=${ARCH:-$(dpkg --print-architecture)}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=scripts/debian.sh
 . "$root/scripts/debian.sh"
@@ -40,7 +42,7 @@ install_debootstrap() {
 make_debian() {
   mirror=$(debian_mirror)
   say "debootstrap of Debian $SUITE"
-  $as_root debootstrap --variant=minbase --arch="$(dpkg --print-architecture)" "$SUITE" "$tree" "$mirror" >"$work/log" 2>&1 ||
+  $as_root debootstrap --variant=minbase --arch="$ARCH" "$SUITE" "$tree" "$mirror" >"$work/log" 2>&1 ||
     fail "debootstrap failed: $(tail -n 5 "$work/log")"
   # From here on the tree is like the official slim image: Debian's own address of its mirrors, and no documents but the
   # licences, now or when packages are added.
@@ -65,10 +67,10 @@ CONF
 
 add_node() {
   version=$(sed -n 's/^ *"node": "\([0-9.]*\)",*$/\1/p' "$root/package.json")
-  case $(dpkg --print-architecture) in
+  case $ARCH in
     amd64) arch=x64 openssl=linux-x86_64 ;;
     arm64) arch=arm64 openssl=linux-aarch64 ;;
-    *) fail "no package of Node for $(dpkg --print-architecture)" ;;
+    *) fail "no package of Node for $ARCH" ;;
   esac
   say "Node $version and npm"
   unpack "node-linux-$arch@$version" "$work/node"
@@ -90,10 +92,17 @@ unpack() {
   tar -xzf "$work/$(tail -n 1 "$work/packed")" -C "$2" --strip-components=1
 }
 
+# `docker import` of an older engine gives the image this machine's architecture.
 import() {
-  $as_root tar -C "$tree" --one-file-system --numeric-owner -c . |
-    docker import --change 'CMD ["node"]' --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
-      --change "ENV NODE_VERSION=$version" --message "Debian $SUITE, Node $version" - "$NAME" >/dev/null
+  mkdir "$work/image"
+  $as_root tar -C "$tree" --one-file-system --numeric-owner -c . >"$work/image/tree.tar"
+  cat >"$work/image/Dockerfile" <<DOCKERFILE
+FROM scratch
+ADD tree.tar /
+ENV NODE_VERSION=$version PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+CMD ["node"]
+DOCKERFILE
+  docker buildx build --builder default --load --quiet --platform "linux/$ARCH" --tag "$NAME" "$work/image" >/dev/null
 }
 
 # The mirror that this machine uses where it is a Debian.

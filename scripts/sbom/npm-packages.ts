@@ -1,5 +1,5 @@
-// Packages of npm: those in a folder node_modules, and those that a program was bundled from.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+// Packages of npm that a program was bundled from.
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Component, licensesOf, packageUrl } from "./component.ts";
 
@@ -11,13 +11,7 @@ type Locked = {
 };
 export type Lock = { readonly packages: Readonly<Record<string, Locked>> };
 
-/** Everything in `node_modules` of `root`, at any depth; hashes are those of the lock. */
-export function installedPackages(root: string, lock: Lock = { packages: {} }): Component[] {
-  return packageFolders(root, "node_modules").map((path) => packageIn(join(root, path), lock.packages[path]));
-}
-
-/** The package that lies in a folder, be that one of a `node_modules` or not. */
-export function packageIn(folder: string, locked?: Locked): Component {
+function packageIn(folder: string, locked?: Locked): Component {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   return npmComponent(name, version, locked?.license ?? license?.type ?? license, locked?.integrity);
 }
@@ -70,19 +64,6 @@ function npmComponent(name: string, version: string, license?: string, integrity
     ...(hashes && { hashes }),
     ...(licenses && { licenses }),
   };
-}
-
-/** Folders below `root` that hold a package, such as "node_modules/@scope/name/node_modules/other". */
-function packageFolders(root: string, folder: string): string[] {
-  if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
-    .flatMap(({ name }) => {
-      const path = `${folder}/${name}`;
-      if (name.startsWith("@")) return packageFolders(root, path);
-      const own = existsSync(join(root, path, "package.json")) ? [path] : [];
-      return [...own, ...packageFolders(root, `${path}/node_modules`)];
-    });
 }
 
 function importedPackages(folder: string): string[] {

@@ -44,9 +44,10 @@ describe("what is in the image", () => {
     expect(
       await inImage("for p in bash git ssh tmux ps less; do command -v $p || echo no $p; done"),
     ).not.toContain("no ");
-    expect(await inImage("for p in gcc cc g++ c++ make python3; do command -v $p; done; ls /opt/ttyhq")).toBe(
-      "LICENSE\ndist\npackage.json\nprebuilds\nsbom.cdx.json",
-    );
+    const built =
+      "for p in gcc cc g++ c++ make python3 npm npx; do command -v $p; done; ls /usr/local/include";
+    expect(await inImage(built)).toBe("");
+    expect(await inImage("ls /opt/ttyhq")).toBe("LICENSE\ndist\npackage.json\nprebuilds\nsbom.cdx.json");
     expect(await inImage("locale charmap")).toBe("UTF-8");
   });
 
