@@ -23,8 +23,8 @@ export type StartOptions = {
   readonly remotes?: number;
   /** With the component `tls`. */
   readonly hasTls?: boolean;
-  /** Two HQs, with the components `ha` and `redis`. */
-  readonly hasSharedRegistry?: boolean;
+  /** Two HQs, with the component `ha` and this one. */
+  readonly sharedRegistry?: "redis" | "redis-sentinel";
   /** Of the HQ: VARIABLE=value. */
   readonly settings?: readonly string[];
   /** Of the remotes. */
@@ -146,8 +146,11 @@ export class KubernetesCluster implements AsyncDisposable {
   }
 
   async #deploy(): Promise<void> {
-    const { hasTls = false, hasSharedRegistry = false } = this.#options;
-    const kinds = [...(hasTls ? ["--tls"] : []), ...(hasSharedRegistry ? ["--redis"] : [])];
+    const { hasTls = false, sharedRegistry } = this.#options;
+    const kinds = [
+      ...(hasTls ? ["--tls"] : []),
+      ...(sharedRegistry === undefined ? [] : [`--${sharedRegistry}`]),
+    ];
     await output(join(ROOT, "k8s/make-secrets"), [...kinds, this.kubectl.namespace]);
     await this.apply();
     this.#client = await this.#connect(this.#options);
@@ -160,7 +163,7 @@ export class KubernetesCluster implements AsyncDisposable {
     const { settings = [], remoteSettings = [], patches = [], usesSpareNode = false } = options;
     const components = [
       ...(options.hasTls === true ? ["tls"] : []),
-      ...(options.hasSharedRegistry === true ? ["ha", "redis"] : []),
+      ...(options.sharedRegistry === undefined ? [] : ["ha", options.sharedRegistry]),
       ...((await isLab(this.kubectl)) ? ["lab"] : []),
     ];
     const [name = "", tag = "latest"] = IMAGE.split(/:(?=[^/]*$)/);

@@ -7,10 +7,12 @@ import type { KubernetesCluster } from "./kubernetes-cluster.ts";
 import { type Stall, StallWatch } from "./stall-watch.ts";
 import { SteadyOracle } from "./steady-oracle.ts";
 
+/** Of so little that hundreds of viewers keep no core busy; a stream of them lasts for more than three minutes. */
+const PIECE_BYTES = 500;
 /** Nobody can be so far behind that the server leaves output out. */
-const STREAM_BYTES = 4_000_000;
+const STREAM_BYTES = 1_000_000;
 /** Output after which a viewer counts as connected. */
-const SOME_BYTES = 50_000;
+const SOME_BYTES = 10_000;
 const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
 
 type ShowParts = {
@@ -33,7 +35,7 @@ export class Show implements Disposable {
   static async open(cluster: KubernetesCluster, remote: string, viewerCount: number): Promise<Show> {
     const { client } = cluster;
     const remoteId = await cluster.remoteId(remote);
-    const oracle = new SteadyOracle({ bytes: STREAM_BYTES });
+    const oracle = new SteadyOracle({ bytes: STREAM_BYTES }, PIECE_BYTES);
     const { id } = await client.api.create({ command: [...oracle.command], remoteId });
     const checkers = Array.from({ length: viewerCount }, () => new OracleChecker());
     const watches = checkers.map((checker) => new StallWatch(checker));

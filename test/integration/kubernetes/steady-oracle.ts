@@ -23,9 +23,9 @@ export class SteadyOracle {
   readonly command: readonly string[];
   readonly #file = `/tmp/${randomUUID()}`;
 
-  constructor(options: OracleOptions) {
+  constructor(options: OracleOptions, pieceBytes = PIECE_BYTES) {
     this.command = [
-      ...["sh", "-c", SCRIPT, "steady", this.#file, `${PIECE_BYTES}`, `${PAUSE_S}`],
+      ...["sh", "-c", SCRIPT, "steady", this.#file, `${pieceBytes}`, `${PAUSE_S}`],
       ...oracleProgram(options),
     ];
   }

@@ -33,7 +33,7 @@ describe.each(OVERLAYS)("k8s/%s", (overlay) => {
 /** Of each two, either stands before the other one in one of these. */
 const COMPONENTS = [
   "ha",
-  "redis",
+  "redis-sentinel",
   "tls",
   "ingress",
   "httproute",
