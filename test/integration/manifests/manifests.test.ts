@@ -93,7 +93,7 @@ test("newer fields are in components of their own, which change HQ and remotes",
 });
 
 test("on OpenShift the namespace says which users and groups pods have, and name servers are reached there", async () => {
-  const objects = await composed(["openshift"]);
+  const objects = await composed(["ha", "redis-sentinel", "openshift"]);
   expect(await schemaProblems(objects)).toEqual([]);
   const text = JSON.stringify(objects);
   expect(text).not.toMatch(/"(?:runAsUser|runAsGroup|fsGroup)":/);
@@ -102,11 +102,14 @@ test("on OpenShift the namespace says which users and groups pods have, and name
   expect(policyProblems(objects)).toEqual(
     [
       "Deployment/ttyhq-hq hq",
+      "Deployment/ttyhq-hq await-registry",
+      "StatefulSet/ttyhq-redis redis",
+      "StatefulSet/ttyhq-redis sentinel",
       "StatefulSet/ttyhq-remote session-host",
       "StatefulSet/ttyhq-remote server",
     ].map((name) => `${name}: may run as root`),
   );
-  expect(text.match(/"runAsNonRoot":true/g)).toHaveLength(2);
+  expect(text.match(/"runAsNonRoot":true/g)).toHaveLength(3);
 });
 
 test.each(["autoscale", "keda"])(
