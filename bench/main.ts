@@ -22,6 +22,7 @@ import { fleetList } from "./scenarios/fleet-list.ts";
 import { fleetSteady } from "./scenarios/fleet-steady.ts";
 import { idle } from "./scenarios/idle.ts";
 import { longList } from "./scenarios/long-list.ts";
+import { page } from "./scenarios/page.ts";
 import { previews } from "./scenarios/previews.ts";
 import { resume } from "./scenarios/resume.ts";
 import { scaleRemotes } from "./scenarios/scale/remotes.ts";
@@ -58,6 +59,7 @@ const SCENARIOS: readonly Scenario[] = [
   fleetSteady,
   soak,
   worktrees,
+  page,
   typing,
   longList,
 ];

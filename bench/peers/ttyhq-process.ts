@@ -10,7 +10,7 @@ import { Child, endProcess } from "../lib/child.ts";
 
 export const MAIN = join(import.meta.dirname, "../../dist/main.js");
 /** Programs end at SIGHUP; one that does not has 3 s. */
-const DELETE_TIMEOUT_MS = 10_000;
+const CALL_TIMEOUT_MS = 10_000;
 const HEALTH_TIMEOUT_MS = 5_000;
 /** Sessions that are ended at the same time. */
 const DELETES_AT_ONCE = 20;
@@ -18,6 +18,7 @@ const COMMON = ["--no-auth", "--json", "--bind", "127.0.0.1", "--port", "0"];
 const NO_LIMITS = ["--rate-limit-sessions", "0", "--rate-limit-api", "0"];
 
 const HostHealth = z.object({ pid: z.int().positive() });
+const Created = z.object({ id: z.string() });
 const SessionList = z.array(z.object({ id: z.string(), status: z.string() }));
 
 /** `pids` and `origin` of a server that listens. Disposing of it ends its sessions, its session host and it. */
@@ -52,6 +53,15 @@ export class TtyhqProcess implements AsyncDisposable {
     return Number(new URL(this.origin).port);
   }
 
+  /** A session and its address in the page. It is ended when it is disposed of. */
+  async session(command: readonly string[]): Promise<AsyncDisposable & { readonly url: string }> {
+    const { id } = Created.parse(await call(this.origin, "/api/sessions", "POST", { command }));
+    return {
+      url: `${this.origin}/#/s/${id}`,
+      [Symbol.asyncDispose]: async () => void (await call(this.origin, `/api/sessions/${id}`, "DELETE")),
+    };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.pids.length > 1) await endSessions(this.origin).catch(() => {});
     await stop(this.#child, this.#controlDir);
@@ -66,18 +76,21 @@ async function stop(child: Child, controlDir: string): Promise<void> {
 }
 
 async function endSessions(origin: string): Promise<void> {
-  const call = async (path: string, method: string): Promise<unknown> =>
-    await withDeadline(
-      async (signal) => await (await fetch(`${origin}${path}`, { method, signal })).json(),
-      DELETE_TIMEOUT_MS,
-      `${method} ${path}`,
-    );
-  const list = SessionList.parse(await call("/api/sessions", "GET"));
+  const list = SessionList.parse(await call(origin, "/api/sessions", "GET"));
   const left = list.filter((session) => session.status !== "exited");
   while (left.length > 0) {
     const some = left.splice(0, DELETES_AT_ONCE);
-    await Promise.all(some.map((session) => call(`/api/sessions/${session.id}`, "DELETE")));
+    await Promise.all(some.map((session) => call(origin, `/api/sessions/${session.id}`, "DELETE")));
   }
+}
+
+async function call(origin: string, path: string, method: string, body?: object): Promise<unknown> {
+  const sent = body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  return await withDeadline(
+    async (signal) => await (await fetch(`${origin}${path}`, { method, signal, ...sent })).json(),
+    CALL_TIMEOUT_MS,
+    `${method} ${path}`,
+  );
 }
 
 /** Asks the session host itself, on its socket. Undefined where none answers: an HQ without sessions has none. */

@@ -1,12 +1,11 @@
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { Chromium } from "../../test/integration/browser/chromium.ts";
-import { Child } from "../lib/child.ts";
 import type { Peer } from "../lib/peer.ts";
 import { percentile } from "../lib/samples.ts";
 import type { Metric, Scenario, Values } from "../lib/scenario.ts";
 import type { Workshop } from "../lib/workshop.ts";
+import { BarePage } from "../peers/bare-page.ts";
 import { TtyhqProcess } from "../peers/ttyhq-process.ts";
 
 const KEYS = 40;
@@ -44,17 +43,15 @@ export const typing: Scenario = {
 
 async function run(_: Peer, workshop: Workshop): Promise<Values> {
   await using server = await TtyhqProcess.start();
-  const main = join(import.meta.dirname, "../peers/bare-page-main.ts");
-  await using bare = await Child.start([process.execPath, main, workshop.program]);
-  const bareOrigin = `http://127.0.0.1:${(await bare.line(/listening on (\d+)/))[1]}`;
+  await using bare = await BarePage.start(workshop.program);
   await using chromium = await Chromium.start(SOFTWARE_WEBGL);
   const values: Record<string, number> = {};
   for (const { load, bytesPerSecond } of LOADS) {
     for (const page of PAGES) {
       const words = workshop.typing(bytesPerSecond);
-      await using session =
-        page === "ttyhq" ? await ownSession(server, [workshop.program, ...words]) : undefined;
-      const times = await keyToPaint(chromium, session?.url ?? bareUrl(bareOrigin, page, words));
+      await using session = page === "ttyhq" ? await server.session([workshop.program, ...words]) : undefined;
+      const url = session?.url ?? bare.url(words, page === "bare, WebGL" ? "WebGL" : "DOM");
+      const times = await keyToPaint(chromium, url);
       values[`${load}, ${page}: p50`] = percentile(times, 50);
       values[`${load}, ${page}: p95`] = percentile(times, 95);
     }
@@ -62,29 +59,6 @@ async function run(_: Peer, workshop: Workshop): Promise<Values> {
     values[`${load}: p50, times bare DOM`] = own / other;
   }
   return values;
-}
-
-function bareUrl(origin: string, page: string, words: readonly string[]): string {
-  const query = new URLSearchParams(page === "bare, WebGL" ? { renderer: "webgl" } : {});
-  for (const word of words) query.append("arg", word);
-  return `${origin}/?${query}`;
-}
-
-const Created = z.object({ id: z.string() });
-
-/** Ended when it is disposed of: it would write on beside the next page. */
-async function ownSession(
-  { origin }: TtyhqProcess,
-  command: readonly string[],
-): Promise<AsyncDisposable & { readonly url: string }> {
-  const sessions = `${origin}/api/sessions`;
-  const headers = { "content-type": "application/json" };
-  const made = await fetch(sessions, { method: "POST", headers, body: JSON.stringify({ command }) });
-  const { id } = Created.parse(await made.json());
-  return {
-    url: `${origin}/#/s/${id}`,
-    [Symbol.asyncDispose]: async () => void (await fetch(`${sessions}/${id}`, { method: "DELETE" })),
-  };
 }
 
 /**

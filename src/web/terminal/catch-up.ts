@@ -12,6 +12,8 @@ export const BUSY_BYTES = 1024 * 1024;
 export const MAX_BEHIND_BYTES = 16 * 1024 * 1024;
 /** The same when somebody just typed something, and so wants to see what comes of it. */
 export const MAX_BEHIND_TYPING_BYTES = 2 * 1024 * 1024;
+/** After a check there is none for so many times as long as it took: for a screen the host parses all since the last one. */
+export const REST = 4;
 
 export type CatchUpOptions = {
   /** How many bytes the session has written that did not come, or are not parsed yet. */
@@ -28,6 +30,7 @@ export class CatchUp {
   #bytes = 0;
   #isBusy = false;
   #isChecking = false;
+  #restsUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: CatchUpOptions) {
     this.#options = options;
@@ -51,8 +54,9 @@ export class CatchUp {
   }
 
   async #check(limit: number): Promise<void> {
-    const { isShown, behind, skip } = this.#options;
-    if (this.#isChecking || !isShown()) return;
+    const { isShown, behind, skip, now } = this.#options;
+    const began = now();
+    if (this.#isChecking || began < this.#restsUntil || !isShown()) return;
     this.#isChecking = true;
     try {
       if ((await behind()) > limit) await skip();
@@ -60,5 +64,6 @@ export class CatchUp {
       // Nothing is known or no screen to be had: the output goes on as it comes.
     }
     this.#isChecking = false;
+    this.#restsUntil = now() + REST * (now() - began);
   }
 }

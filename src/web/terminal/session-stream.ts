@@ -34,6 +34,9 @@ export type SessionStreamHandlers = {
   readonly onError: (error: ServiceError) => void;
 };
 
+/** A screen that is ahead by less than this is not worth its drawing: the output gets there as fast. */
+const MIN_SKIP_BYTES = 1024 * 1024;
+
 const FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Events | ClientFlag.Viewers;
 
 /** Of the past, whatever the session's offsets are. */
@@ -57,9 +60,11 @@ export class SessionStream implements Disposable {
     });
     this.#liveEdge = new LiveEdge({ written: options.written });
     this.#catchUp = new CatchUp({
-      behind: async () =>
-        (await options.written()) - (this.nextOffset ?? Number.POSITIVE_INFINITY) + this.#queue.unparsedBytes,
-      skip: () => this.begin(),
+      behind: async () => {
+        const written = await options.written();
+        return written - this.#parsedTo;
+      },
+      skip: () => this.#skip(),
       isShown: options.isShown,
       now: () => performance.now(),
     });
@@ -101,7 +106,21 @@ export class SessionStream implements Disposable {
   /** Draws the screen of now and follows the output from there on. Throws what the request for the screen throws. */
   async begin(): Promise<void> {
     const resync = await this.#options.screen();
-    if (this.#isDisposed) return;
+    if (!this.#isDisposed) this.#follow(resync);
+  }
+
+  /** The offset up to which output is parsed; infinite while it is not known. */
+  get #parsedTo(): number {
+    return (this.nextOffset ?? Number.POSITIVE_INFINITY) - this.#queue.unparsedBytes;
+  }
+
+  /** Output goes on while the screen is made, and may have come as far. */
+  async #skip(): Promise<void> {
+    const resync = await this.#options.screen();
+    if (!this.#isDisposed && resync.offset - this.#parsedTo >= MIN_SKIP_BYTES) this.#follow(resync);
+  }
+
+  #follow(resync: Resync): void {
     this.#attachment?.[Symbol.dispose]();
     this.#redraw(resync);
     this.#attachment = this.#options.socket.attach(

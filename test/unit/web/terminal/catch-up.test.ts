@@ -5,9 +5,10 @@ import {
   CHECK_INTERVAL_MS,
   MAX_BEHIND_BYTES,
   MAX_BEHIND_TYPING_BYTES,
+  REST,
 } from "../../../../src/web/terminal/catch-up.ts";
 
-function catchUpOf(state: { behind: number; isShown?: boolean }) {
+function catchUpOf(state: { behind: number; isShown?: boolean; takesMs?: number }) {
   const done: string[] = [];
   const clock = { now: 0 };
   const catchUp = new CatchUp({
@@ -15,7 +16,10 @@ function catchUpOf(state: { behind: number; isShown?: boolean }) {
       done.push("ask");
       return state.behind;
     },
-    skip: async () => void done.push("skip"),
+    skip: async () => {
+      done.push("skip");
+      clock.now += state.takesMs ?? 0;
+    },
     isShown: () => state.isShown ?? true,
     now: () => clock.now,
   });
@@ -27,7 +31,7 @@ function catchUpOf(state: { behind: number; isShown?: boolean }) {
     await Promise.resolve();
     await Promise.resolve();
   };
-  return { pursuit: catchUp, done, receive };
+  return { pursuit: catchUp, done, clock, receive };
 }
 
 test("while little comes nothing is asked", async () => {
@@ -59,6 +63,24 @@ test("who types while much comes is brought nearer to the present", async () => 
   await Promise.resolve();
   await Promise.resolve();
   expect(done).toEqual(["ask", "skip"]);
+});
+
+test("a screen that takes long is not asked for again at once, however much is typed", async () => {
+  const takesMs = 100;
+  const { pursuit, done, clock } = catchUpOf({ behind: MAX_BEHIND_TYPING_BYTES + 1, takesMs });
+  const type = async (): Promise<void> => {
+    pursuit.typed();
+    // All promises in it are settled.
+    await new Promise((done) => setImmediate(done));
+  };
+  pursuit.received(BUSY_BYTES);
+  await type();
+  clock.now += REST * takesMs - 1;
+  await type();
+  expect(done).toEqual(["ask", "skip"]);
+  clock.now += 1;
+  await type();
+  expect(done).toEqual(["ask", "skip", "ask", "skip"]);
 });
 
 test("a window that is not shown skips nothing until it is", async () => {

@@ -92,6 +92,22 @@ test("what was skipped to is held back as well, until it is drawn", async () => 
   expect(it.socket.states).toEqual(["over", "paused"]);
 });
 
+test("a screen that is hardly ahead of what is parsed by then is not drawn, and one that is far ahead is", async () => {
+  for (const [unparsed, states] of [
+    [0, ["flowing"]],
+    [FULL_BYTES, ["over", "flowing"]],
+  ] as const) {
+    using it = streamOf(0, async () => Number.MAX_SAFE_INTEGER);
+    await it.stream.begin();
+    it.emulator.parseAll();
+    it.socket.output(100, FULL_BYTES);
+    if (unparsed === 0) it.emulator.parseAll();
+    it.stream.typed();
+    await new Promise(setImmediate);
+    expect(it.socket.states).toEqual(states);
+  }
+});
+
 test("what comes while it is not known where the past ends is of the past, until a question is answered", async () => {
   const answered = Promise.withResolvers<void>();
   let isThere = false;
