@@ -6,6 +6,7 @@ import type { Config } from "../config/config.ts";
 import { type AuditDestination, headersIn } from "../config/options/audit.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
+import type { SharedLines } from "../lib/data/live-records.ts";
 import type { Log } from "../log.ts";
 import type { AuditPage, AuditQuery } from "../protocol/schemas/audit.ts";
 import { createSender } from "../remote/send.ts";
@@ -25,7 +26,10 @@ export type AuditLog = Audit &
   AsyncDisposable &
   Pick<AuditFile, "counts"> & {
     readonly shippers: readonly Shipper[];
+    /** Of this server, or of all HQs that share lines. */
     readonly page: (query: AuditQuery) => Promise<AuditPage>;
+    /** Shares the lines from now on, until it is disposed of, which sends the rest. */
+    readonly share: (lines: SharedLines) => Promise<AsyncDisposable>;
   };
 
 /** Throws `start_failed` for an unusable path. Imports on demand: a session host does not load these modules. */
@@ -46,12 +50,27 @@ export async function openAuditLog(parts: {
   const audit: Audit = { write: (entry) => file.current?.write(entry) };
   const shippers = await openShippers({ ...parts, audit });
   for (const shipper of shippers) stack.use(shipper);
+  let page = (query: AuditQuery): Promise<AuditPage> => readAudit(path, query);
   const ship = (lines: readonly string[]): void => shippers.forEach((shipper) => void shipper.ship(lines));
   const opened = stack.use(await AuditFile.open({ path, head: sealedHead(files, log), log, ship }));
   file.current = opened;
   const owned = stack.move();
   return {
-    ...{ write: audit.write, shippers, page: (query) => readAudit(path, query) },
+    ...{ write: audit.write, shippers, page: (query) => page(query) },
+    share: async (lines) => {
+      const { Shipper } = await import("../audit/ship/shipper.ts");
+      const { readSharedAudit, registryReceiver } = await import("../audit/shared-log.ts");
+      const receiver = registryReceiver(lines, parts.context.hostname);
+      const shipper = new Shipper({ receiver, audit, log, random: Math.random });
+      shippers.push(shipper);
+      page = (query) => readSharedAudit(lines, query);
+      return {
+        [Symbol.asyncDispose]: async () => {
+          await opened.flushed().catch(() => undefined);
+          await shipper[Symbol.asyncDispose]();
+        },
+      };
+    },
     get counts() {
       return opened.counts;
     },
@@ -64,7 +83,7 @@ async function openShippers(parts: {
   readonly context: Pick<ServerContext, "stdout" | "hostname">;
   readonly audit: Audit;
   readonly log: Log;
-}): Promise<readonly Shipper[]> {
+}): Promise<Shipper[]> {
   const { config, context, audit, log } = parts;
   const { to, headers } = config.auditShipping;
   if (to.length === 0) return [];

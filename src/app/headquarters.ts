@@ -26,6 +26,7 @@ import { DIALLED_URL } from "../protocol/schemas/remote.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
+import type { AuditLog } from "./auditing.ts";
 
 export type Headquarters = AsyncDisposable & {
   readonly fleet: Fleet;
@@ -54,27 +55,27 @@ export async function openHeadquarters(parts: {
   readonly local: SessionBackend | undefined;
   readonly version: string;
   readonly instanceId: string;
-  readonly audit: Audit;
+  readonly audit: Pick<AuditLog, "write" | "share">;
   readonly log: Log;
 }): Promise<Headquarters> {
   const { config, controlDir, local, version, instanceId, audit, log } = parts;
-  const { trustedCa } = config;
   await using stack = new AsyncDisposableStack();
   const tunnels = stack.use(new Tunnels());
-  const network = { ca: trustedCa, connect: tunnels.connect };
+  const network = { ca: config.trustedCa, connect: tunnels.connect };
   const { ask, reportOf } = withReports(askHealth(network));
-  const secret = config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
-  const seal = new Seal(secret);
+  const seal = new Seal(config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log)));
   const redis = await sharedRegistry(config, instanceId, seal, log);
   const tables = stack.use(redis?.tables ?? registryFile(controlDir.registry, log));
+  if (redis !== undefined) stack.use(await audit.share(redis.records.auditLines));
   const isUp: IsAlive = (remote, timeoutMs) => isAlive(ask, remote, timeoutMs);
   const registry = stack.use(await Registry.open({ tables, seal, isAlive: isUp, now: () => new Date() }));
-  const fleet = new Fleet({
-    ...{ registry, local, log },
-    targetOf: (remote) => remoteTarget(remote, network),
-    connect: (target) => new RemoteSessions({ target, version }),
-  });
-  stack.use(fleet);
+  const fleet = stack.use(
+    new Fleet({
+      ...{ registry, local, log },
+      targetOf: (remote) => remoteTarget(remote, network),
+      connect: (target) => new RemoteSessions({ target, version }),
+    }),
+  );
   stack.use(registry.watch(({ kind, remote }) => void (kind === "left" && tunnels.close(remote.id))));
   const healthCheck = stack.use(
     checkHealth({ registry, isAlive: isUp, lease: redis?.tables.lease, fleet, audit, log }),

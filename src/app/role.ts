@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Audit } from "../audit/entry.ts";
 import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
@@ -25,6 +24,7 @@ import { joinStreams } from "../remote/tunnel.ts";
 import { type OriginTarget, openTunnel } from "../remote/uplink.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
+import type { AuditLog } from "./auditing.ts";
 import type { CanaryMachine } from "./canary/canary.ts";
 import { Cordon } from "./cordon.ts";
 import { openHeadquarters } from "./headquarters.ts";
@@ -71,7 +71,7 @@ export type RoleParts = {
   readonly context: ServerContext;
   readonly controlDir: ControlDir;
   readonly instanceId: string;
-  readonly audit: Audit;
+  readonly audit: AuditLog;
   readonly log: Log;
 };
 

@@ -94,11 +94,16 @@ export class AuditFile implements Audit, AsyncDisposable {
     this.#isClosed = true;
     const { log, path } = this.#options;
     try {
-      await withDeadline(this.#writing ?? Promise.resolve(), STOP_TIMEOUT_MS, "the end of the audit log");
+      await this.flushed();
     } catch (error) {
       log.error({ error, path }, "audit log not written to its end");
     }
     await this.#close();
+  }
+
+  /** Resolves when all lines up to now are written and shipped. Rejects if the disk takes longer than 2 s. */
+  async flushed(): Promise<void> {
+    await withDeadline(this.#writing ?? Promise.resolve(), STOP_TIMEOUT_MS, "the end of the audit log");
   }
 
   async #drain(): Promise<void> {

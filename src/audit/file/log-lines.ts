@@ -25,9 +25,10 @@ export async function keptFiles(path: string): Promise<readonly string[]> {
 }
 
 /** `undefined` for a line without such an entry. */
-export function entryIn<Entry>(line: Uint8Array, schema: z.ZodType<Entry>): Entry | undefined {
+export function entryIn<Entry>(line: Uint8Array | string, schema: z.ZodType<Entry>): Entry | undefined {
+  const text = typeof line === "string" ? line : new TextDecoder().decode(line);
   try {
-    return schema.safeParse(JSON.parse(new TextDecoder().decode(line))).data;
+    return schema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

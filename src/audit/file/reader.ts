@@ -8,7 +8,7 @@ import { entryIn, firstSequence, keptFiles } from "./log-lines.ts";
 const BLOCK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
-type Query = Omit<AuditQuery, "limit" | "cursor"> & Partial<Pick<AuditQuery, "limit" | "cursor">>;
+export type Query = Omit<AuditQuery, "limit" | "cursor"> & Partial<Pick<AuditQuery, "limit" | "cursor">>;
 type PlacedLine = { readonly bytes: Uint8Array; readonly offset: number };
 
 /**
@@ -74,7 +74,8 @@ async function* linesBefore(file: FileHandle, end: number): AsyncGenerator<Place
   if (isEndSeen && rest.length > 0) yield { bytes: rest, offset: 0 };
 }
 
-function fits(entry: AuditRecord, { since, until, user, action, session, result }: Query): boolean {
+/** Whether the entry meets all conditions. */
+export function fits(entry: AuditRecord, { since, until, user, action, session, result }: Query): boolean {
   const time = Date.parse(entry.time);
   return (
     (since === undefined || time >= Date.parse(since)) &&

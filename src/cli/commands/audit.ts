@@ -148,12 +148,16 @@ async function entriesOf(
 }
 
 function entryTable(entries: readonly AuditRecord[], _: unknown, cli: Cli): string {
-  const rows = entries.map(({ time, user = "", action, result, session = "", address = "", details }) => [
-    ...[time, printable(user), action, result, printable(session), address],
-    details === undefined ? "" : printable(JSON.stringify(details)),
-  ]);
+  const isShared = entries.some(({ hq }) => hq !== undefined);
+  const rows = entries.map(
+    ({ time, user = "", action, result, session = "", address = "", hq = "", details }) => [
+      ...[time, printable(user), action, result, printable(session), address],
+      ...(isShared ? [printable(hq)] : []),
+      details === undefined ? "" : printable(JSON.stringify(details)),
+    ],
+  );
   return table(
-    ["TIME", "USER", "ACTION", "RESULT", "SESSION", "ADDRESS", "DETAILS"],
+    ["TIME", "USER", "ACTION", "RESULT", "SESSION", "ADDRESS", ...(isShared ? ["HQ"] : []), "DETAILS"],
     rows,
     cli.stdout.columns,
   );

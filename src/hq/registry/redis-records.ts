@@ -5,6 +5,7 @@ import {
   type GroupCalls,
   type LiveRecord,
   LiveRecords,
+  type SharedLines,
   type SharedRecordStore,
   type TicketKind,
   type TicketStore,
@@ -12,6 +13,7 @@ import {
 import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { RedisFailedLogins } from "./redis-failed-logins.ts";
+import { redisAuditLines } from "./redis-lines.ts";
 import { PUT_TICKET, REGISTRY_KEYS, TAKE_TICKET } from "./redis-scripts.ts";
 import type { RedisTables } from "./redis-tables.ts";
 import { ReplicaCalls } from "./replica-calls.ts";
@@ -46,6 +48,7 @@ export class RedisRecords implements SharedRecordStore {
   readonly tickets: TicketStore;
   readonly failedLogins: FailedLogins;
   readonly calls: GroupCalls;
+  readonly auditLines: SharedLines;
   readonly seal: Seal;
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
@@ -59,6 +62,7 @@ export class RedisRecords implements SharedRecordStore {
     this.tickets = redisTickets(options);
     this.failedLogins = new RedisFailedLogins(options);
     this.calls = new ReplicaCalls(options);
+    this.auditLines = redisAuditLines(options);
     options.tables.watch((update) => this.#updated(update));
   }
 

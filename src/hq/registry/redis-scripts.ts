@@ -28,6 +28,8 @@ export const REGISTRY_KEYS = {
   ticketTimes: "ttyhq:tickets:times",
   /** Stream of sealed failed logins. */
   failures: "ttyhq:failed-logins",
+  /** Stream of sealed lines of all audit logs. */
+  audit: "ttyhq:audit",
   /** Text: the replica that may remove remotes, or `!REPLICA`: any other replica may. */
   lease: "ttyhq:probe",
   /** Sorted set: replicas by the time of their last health check in seconds. */
@@ -176,5 +178,28 @@ for _, entry in ipairs(redis.call('XRANGE', KEYS[1], from, '+')) do
   table.insert(failures, { entry[1], entry[2][2] })
 end
 return cjson.encode({ now = now, failures = failures })
+`,
+};
+
+/** lines; maximum number, sealed lines → 1. */
+export const APPEND_LINES: Script = {
+  name: "append lines",
+  text: `
+for index = 2, #ARGV do redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'line', ARGV[index]) end
+return 1
+`,
+};
+
+/** lines; id that all come before, or "+", and a number → {id, sealed line, …}, newest first. */
+export const LINES_BEFORE: Script = {
+  name: "lines before",
+  text: `
+local before = ARGV[1] == '+' and '+' or '(' .. ARGV[1]
+local lines = {}
+for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], before, '-', 'COUNT', ARGV[2])) do
+  table.insert(lines, entry[1])
+  table.insert(lines, entry[2][2])
+end
+return lines
 `,
 };

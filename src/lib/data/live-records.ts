@@ -54,12 +54,24 @@ export type GroupCalls = {
   call(to: string, request: string, timeoutMs: number): Promise<string>;
 };
 
+/** A line of `SharedLines`. `id`: `MS-NUMBER`, its time since 1970. */
+export type SharedLine = { readonly id: string; readonly from: string; readonly text: string };
+
+/** Lines that each HQ of a group writes and all can read; the oldest are dropped. */
+export type SharedLines = {
+  /** `from`: the host of this HQ. Resolves when stored. Rejects with `registry_unavailable`: they may be stored or not. */
+  append(from: string, lines: readonly string[]): Promise<void>;
+  /** At most `count` lines before the id (without it, up to the last one), newest first. Rejects as `append`. */
+  before(id: string | undefined, count: number): Promise<readonly SharedLine[]>;
+};
+
 /** Shared by a group of HQs. */
 export type SharedRecordStore = RecordStore & {
   /** With the secret that the group has in common. */
   readonly seal: Seal;
   readonly failedLogins: FailedLogins;
   readonly calls: GroupCalls;
+  readonly auditLines: SharedLines;
   /** From the store; from the local copy while the store is out of reach. */
   latest(id: string): Promise<LiveRecord | undefined>;
   /**

@@ -67,11 +67,15 @@ export const serverEndpoints = {
     reply: json(Success.extend({ machine: z.string(), cordoned: z.boolean() })),
     errors: ["disk_failed"],
   }),
-  readAudit: server.get("/api/audit", "The audit log of this server, newest first", {
-    query: AuditQuery,
-    reply: json(AuditPage),
-    errors: ["forbidden", "invalid_request", "not_found"],
-  }),
+  readAudit: server.get(
+    "/api/audit",
+    "The audit log of this server, or of all HQs that share a registry, newest first",
+    {
+      query: AuditQuery,
+      reply: json(AuditPage),
+      errors: ["forbidden", "invalid_request", "not_found"],
+    },
+  ),
   readUsage: server.get("/api/usage", "How much of what is limited each user has, at this server or HQ", {
     reply: json(Usage),
     errors: ["forbidden"],

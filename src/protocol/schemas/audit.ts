@@ -35,6 +35,7 @@ export const AuditRecord = z.object({
   requestId: z.string().optional(),
   session: z.string().optional(),
   remote: z.string().optional(),
+  hq: z.string().optional().describe("of HQs that share a registry: the host of the one that wrote it"),
   details: z.record(z.string(), z.unknown()).optional(),
 });
 export type AuditRecord = z.infer<typeof AuditRecord>;

@@ -15,14 +15,14 @@ export function AuditTable({ entries }: { readonly entries: readonly AuditRecord
   return (
     <Table label="Entries" headings={HEADINGS}>
       {entries.map((entry, index) => (
-        <Entry key={entry.seq ?? `${entry.time} ${index}`} entry={entry} />
+        <Entry key={`${entry.hq} ${entry.seq ?? `${entry.time} ${index}`}`} entry={entry} />
       ))}
     </Table>
   );
 }
 
 function Entry({ entry }: { readonly entry: AuditRecord }): VNode {
-  const { time, user, method, action, result, session, remote, address, details } = entry;
+  const { time, user, method, action, result, session, remote, address, hq, details } = entry;
   return (
     <tr>
       <td>
@@ -36,7 +36,9 @@ function Entry({ entry }: { readonly entry: AuditRecord }): VNode {
       <td class="mono" title={session}>
         {[session?.slice(0, SHOWN_ID), remote].filter(Boolean).join(" on ")}
       </td>
-      <td class="mono">{address}</td>
+      <td class="mono" title={hq && `At the HQ ${hq}`}>
+        {address}
+      </td>
       <td class="mono audit-details">{details !== undefined && JSON.stringify(details)}</td>
     </tr>
   );

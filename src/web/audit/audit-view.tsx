@@ -17,7 +17,7 @@ export type AuditFilter = Readonly<
 
 const NO_FILTER: AuditFilter = { user: "", action: "", session: "", result: "", since: "", until: "" };
 
-/** The audit log of this server, for auditors and admins. */
+/** The audit log of this server, or of all HQs that share a registry, for auditors and admins. */
 export function AuditView({ workspace }: WorkspaceProps): VNode {
   const { client } = workspace;
   const filter = useSignal(NO_FILTER);

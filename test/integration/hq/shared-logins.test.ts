@@ -1,6 +1,6 @@
 // Logins, share links and tickets of two HQs that share their registry: what is over at one is over at both.
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
@@ -26,6 +26,7 @@ let redis: RedisServer;
 let first: TestServer;
 let second: TestServer;
 let hqs: readonly TestServer[];
+let args: readonly string[];
 
 beforeAll(async () => {
   await using stack = new AsyncDisposableStack();
@@ -33,7 +34,7 @@ beforeAll(async () => {
   const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "ttyhq-shared-")));
   const url = join(folder.path, "registry-url");
   await writeFile(url, redis.url);
-  const args = ["--hq", "--registry-url-file", url, "--enable-ssh-keys", ...LIMITS];
+  args = ["--hq", "--registry-url-file", url, "--enable-ssh-keys", ...LIMITS];
   first = stack.use(await TestServer.start({ args, env: LOGIN }));
   second = stack.use(await TestServer.start({ args, env: LOGIN }));
   hqs = [first, second];
@@ -283,4 +284,43 @@ test("whoever guesses at one is refused at the other, and at each by itself whil
   await stopRedis(true);
   for (const hq of hqs) expect(await guesses(hq, "127.0.0.8")).toEqual([...Array(10).fill(401), 429]);
   await resumeRedis();
+});
+
+test("the audit log of one has the lines of both, page by page, and of an HQ that is gone", async () => {
+  const logouts = async (token: string, search = ""): Promise<readonly string[]> => {
+    const { json } = await new Person(first, token).ask(`/api/audit?action=logout&limit=1${search}`);
+    const ids = json.entries.map(({ requestId }: { readonly requestId: string }) => requestId);
+    return json.next === undefined ? ids : [...ids, ...(await logouts(token, `&cursor=${json.next}`))];
+  };
+  const reader = await logIn(first);
+  const done: string[] = [];
+  {
+    await using third = await TestServer.start({ args, env: LOGIN });
+    for (const hq of [...hqs, third])
+      done.push(`${(await logOut(await logIn(hq), hq)).headers["x-request-id"]}`);
+  }
+  const listed = async () => {
+    const all = await logouts(reader);
+    return done.every((id) => all.includes(id)) ? all : undefined;
+  };
+  const all = await eventually(listed, "the lines of three HQs");
+  expect(all.slice(0, done.length).toSorted()).toEqual(done.toSorted());
+  expect(new Set(all).size).toBe(all.length);
+  const { json } = await new Person(second, reader).ask("/api/audit?action=server.stop");
+  expect(json.entries).toEqual([expect.objectContaining({ action: "server.stop", hq: hostname() })]);
+});
+
+test("without Redis the audit log of one is not shown as that of all, and no line of that time is lost", async () => {
+  const [reader, leaving] = [await logIn(first), await logIn(first)];
+  await stopRedis(true);
+  expect(await new Person(first, reader).ask("/api/audit")).toMatchObject({
+    ...{ status: 503, json: { code: "registry_unavailable" } },
+  });
+  const { headers } = await logOut(leaving, second);
+  await resumeRedis();
+  await eventually(async () => {
+    const { json } = await new Person(first, reader).ask("/api/audit?action=logout&result=failed");
+    const ids = json.entries.map(({ requestId }: { readonly requestId: string }) => requestId);
+    return ids.includes(headers["x-request-id"]) || undefined;
+  }, "the line of the time without Redis");
 });
