@@ -29,10 +29,10 @@ export class TtyhqProcess implements AsyncDisposable {
   readonly #controlDir: string;
 
   /** `role`: options beyond those that every server of the benchmark has. Throws Error where it does not listen. */
-  static async start(role: readonly string[] = []): Promise<TtyhqProcess> {
+  static async start(role: readonly string[] = [], main = MAIN): Promise<TtyhqProcess> {
     const controlDir = mkdtempSync(join(tmpdir(), "ttyhq-bench-control-"));
     const words = [...COMMON, ...NO_LIMITS, "--control-dir", controlDir, ...role];
-    const child = await Child.start([process.execPath, MAIN, "serve", ...words]);
+    const child = await Child.start([process.execPath, main, "serve", ...words]);
     try {
       const url = new URL((await child.line(/"url":"([^"]+)"/))[1] ?? "");
       return new TtyhqProcess(child, controlDir, url.port, await hostPid(controlDir));
