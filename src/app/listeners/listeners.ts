@@ -13,6 +13,7 @@ import type { Routes } from "../../http/route.ts";
 import { createRouter } from "../../http/router.ts";
 import { createUpgrade, noUpgrade, type Upgrade, type UpgradeOptions } from "../../http/upgrade.ts";
 import type { Hub } from "../../hub/hub.ts";
+import type { SharedRecordStore } from "../../lib/data/live-records.ts";
 import { addressKey } from "../../lib/net/address.ts";
 import { claimSocket, temporarySocketPath } from "../../lib/os/unix-socket.ts";
 import type { Log } from "../../log.ts";
@@ -41,6 +42,8 @@ export type PublicListener = {
   readonly admitTunnel?: UpgradeOptions["admitTunnel"];
   readonly auditHook: RequestAuditHook;
   readonly meter: RequestMeter;
+  /** With the HQs of the same registry. */
+  readonly sharedRecords?: Pick<SharedRecordStore, "callCounts"> | undefined;
   readonly log: Log;
 };
 
@@ -52,10 +55,13 @@ export async function openPublicListener(parts: PublicListener): Promise<Listene
   const { authenticate, whenOver } = gate;
   const common = { hub, log, auditHook, meter, clientOf, policy: config.policy, authenticate, whenOver };
   const { createRateLimit } = await import("../../http/limits/rate-limit.ts");
-  const rateLimits = {
-    api: counted(createRateLimit(apiCalls), () => meter.limited.add("api")),
-    sessions: counted(createRateLimit(sessions), () => meter.limited.add("sessions")),
+  const { SharedCallCounts } = await import("../../http/limits/shared-call-counts.ts");
+  const counts = parts.sharedRecords?.callCounts;
+  const limitOf = (kind: "api" | "sessions", perMinute: number | undefined): RateLimit => {
+    const store = counts && new SharedCallCounts({ counts, kind, now: () => performance.now() });
+    return counted(createRateLimit(perMinute, store), () => meter.limited.add(kind));
   };
+  const rateLimits = { api: limitOf("api", apiCalls), sessions: limitOf("sessions", sessions) };
   const request = createRouter({
     ...{ ...common, routes, page, rateLimits },
     avatars: gate.config.proxyAuth ? "https" : "own",

@@ -5,6 +5,7 @@ import {
   type GroupCalls,
   type LiveRecord,
   LiveRecords,
+  type SharedCounts,
   type SharedLines,
   type SharedRecordStore,
   type TicketKind,
@@ -12,6 +13,7 @@ import {
 } from "../../lib/data/live-records.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { redisCounts } from "./redis-counts.ts";
 import { RedisFailedLogins } from "./redis-failed-logins.ts";
 import { redisAuditLines } from "./redis-lines.ts";
 import { PUT_TICKET, REGISTRY_KEYS, TAKE_TICKET } from "./redis-scripts.ts";
@@ -49,6 +51,7 @@ export class RedisRecords implements SharedRecordStore {
   readonly failedLogins: FailedLogins;
   readonly calls: GroupCalls;
   readonly auditLines: SharedLines;
+  readonly callCounts: SharedCounts;
   readonly seal: Seal;
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
@@ -63,6 +66,7 @@ export class RedisRecords implements SharedRecordStore {
     this.failedLogins = new RedisFailedLogins(options);
     this.calls = new ReplicaCalls(options);
     this.auditLines = redisAuditLines(options);
+    this.callCounts = redisCounts(options);
     options.tables.watch((update) => this.#updated(update));
   }
 

@@ -28,6 +28,8 @@ export const REGISTRY_KEYS = {
   ticketTimes: "ttyhq:tickets:times",
   /** Stream of sealed failed logins. */
   failures: "ttyhq:failed-logins",
+  /** For each kind, as `:KIND`, a hash: hash of a caller → calls in the minute that `minute` has. */
+  calls: "ttyhq:calls",
   /** Stream of sealed lines of all audit logs. */
   audit: "ttyhq:audit",
   /** Text: the replica that may remove remotes, or `!REPLICA`: any other replica may. */
@@ -201,5 +203,22 @@ for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], before, '-', 'COUNT', AR
   table.insert(lines, entry[2][2])
 end
 return lines
+`,
+};
+
+/** calls; hash of a caller, its calls, … → {ms left of the minute, calls of the first caller in it, …}. */
+export const COUNT_CALLS: Script = {
+  name: "count calls",
+  text: `
+local time = redis.call('TIME')
+local minute = string.format('%d', math.floor(time[1] / 60))
+if redis.call('HGET', KEYS[1], 'minute') ~= minute then
+  redis.call('DEL', KEYS[1])
+  redis.call('HSET', KEYS[1], 'minute', minute)
+  redis.call('PEXPIRE', KEYS[1], 120000)
+end
+local answer = { 60000 - time[1] % 60 * 1000 - math.floor(time[2] / 1000) }
+for index = 1, #ARGV, 2 do table.insert(answer, redis.call('HINCRBY', KEYS[1], ARGV[index], ARGV[index + 1])) end
+return answer
 `,
 };

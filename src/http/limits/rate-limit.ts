@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { rateLimit } from "express-rate-limit";
+import { rateLimit, type Store } from "express-rate-limit";
 import type { Principal } from "../../auth/principal.ts";
 import { addressKey } from "../../lib/net/address.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 
-const WINDOW_MS = 60_000;
+export const WINDOW_MS = 60_000;
+
+/** Counts the calls of each caller in a window. */
+export type CallCounts = Store;
 
 export type Caller = { readonly principal: Principal | undefined; readonly address: string | undefined };
 
@@ -13,14 +16,15 @@ export type RateLimit = (request: IncomingMessage, response: ServerResponse, cal
 
 /**
  * `perMinute` calls for each user, or each address without login; undefined: no limit. Not counted: the private unix
- * socket, and a remote's HQ, which has counted its own clients.
+ * socket, and a remote's HQ, which has counted its own clients. `store` counts them; by default this server's memory.
  */
-export function createRateLimit(perMinute: number | undefined): RateLimit {
+export function createRateLimit(perMinute: number | undefined, store?: CallCounts): RateLimit {
   if (perMinute === undefined) return async () => {};
   const callers = new WeakMap<object, Caller>();
   const limiter = rateLimit({
     windowMs: WINDOW_MS,
     limit: perMinute,
+    ...(store && { store }),
     standardHeaders: "draft-7",
     legacyHeaders: false,
     validate: false,

@@ -54,6 +54,18 @@ export type GroupCalls = {
   call(to: string, request: string, timeoutMs: number): Promise<string>;
 };
 
+/** Calls of this minute at all HQs of a group. */
+export type SharedCounts = {
+  /**
+   * Adds calls by caller. Resolves with the calls of all HQs by the same callers, and the milliseconds that are left of the
+   * minute. Rejects with `registry_unavailable`: they may be added or not.
+   */
+  add(
+    kind: "api" | "sessions",
+    calls: ReadonlyMap<string, number>,
+  ): Promise<{ readonly total: ReadonlyMap<string, number>; readonly leftMs: number }>;
+};
+
 /** A line of `SharedLines`. `id`: `MS-NUMBER`, its time since 1970. */
 export type SharedLine = { readonly id: string; readonly from: string; readonly text: string };
 
@@ -72,6 +84,7 @@ export type SharedRecordStore = RecordStore & {
   readonly failedLogins: FailedLogins;
   readonly calls: GroupCalls;
   readonly auditLines: SharedLines;
+  readonly callCounts: SharedCounts;
   /** From the store; from the local copy while the store is out of reach. */
   latest(id: string): Promise<LiveRecord | undefined>;
   /**
