@@ -99,7 +99,7 @@ export async function openHeadquarters(parts: {
     admitTunnel: tunnelAdmission({ registry, guard, tunnels }),
     routes: (tokens) => ({
       ...ofRemotes,
-      ...joinRoutes(joining, tokens, (name) => tunnels.close(registry.byName(name)?.id ?? "")),
+      ...joinRoutes(joining, tokens, (name) => registry.forget(name)),
     }),
     isRegistryConnected: () => tables.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -166,6 +166,13 @@ export class Registry implements Disposable {
     return remote;
   }
 
+  /** Removes the remote of that name, if there is one. If it is down, it is not taken back when it answers. */
+  async forget(name: string): Promise<void> {
+    const remote = this.byName(name);
+    if (remote === undefined) await this.#apply(name, { type: "forgotten" });
+    else await this.remove(remote.id);
+  }
+
   [Symbol.dispose](): void {
     this.#watching[Symbol.dispose]();
   }

@@ -8,7 +8,7 @@ import type { Routes } from "../route.ts";
 export function joinRoutes(
   joining: Joining,
   tokens: Pick<AccessTokens, "issueRemote">,
-  onKeyRevoked: (name: string) => void,
+  onKeyRevoked: (name: string) => Promise<void>,
 ): Routes {
   return {
     joinRemote: async ({ body }) => {
@@ -24,7 +24,7 @@ export function joinRoutes(
     listRemoteKeys: async () => [...(await joining.keys())],
     revokeRemoteKey: async ({ params }) => {
       await joining.revokeKey(params.name);
-      onKeyRevoked(params.name);
+      await onKeyRevoked(params.name);
       return { success: true };
     },
   };

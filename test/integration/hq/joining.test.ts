@@ -132,6 +132,8 @@ describe("the credential of a remote", () => {
     const { status } = await asAdmin(hq, "/api/remotes/keys/revoked", { method: "DELETE" });
     expect(status).toBe(200);
     expect((await revoked.register(hq)).status).toBe(403);
+    const { json } = await asAdmin(hq, "/api/remotes");
+    expect(json.map(({ name }: { readonly name: string }) => name)).not.toContain("revoked");
   });
 });
 

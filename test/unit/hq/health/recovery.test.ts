@@ -52,6 +52,16 @@ test("who came back by itself, or whose name is another's by now, is left alone"
   expect(registry.remotes).toEqual([a, b]);
 });
 
+test("a machine that is forgotten leaves, and is not taken back when it answers", async () => {
+  const { registry, here } = await removed("down");
+  await registry.register(registration("up"));
+  for (const name of ["down", "up", "nobody"]) await registry.forget(name);
+  expect(namesOf(registry)).toEqual([]);
+  for (const name of ["down", "up"]) here.add(name);
+  await registry.recover();
+  expect(namesOf(registry)).toEqual([]);
+});
+
 test("nobody is asked for longer than it is remembered, and no more than so many", async () => {
   const names = Array.from({ length: MAX_DOWN_REMOTES + 2 }, (_, index) => `m${index}`);
   const stage = await removed(...names);
