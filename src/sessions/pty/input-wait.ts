@@ -1,6 +1,6 @@
 // Whether the program in a terminal's foreground waits for a person: it wrote something, has been quiet since, and reads the
 // terminal.
-import { readFileSync, readlinkSync } from "node:fs";
+import { opendirSync, readFileSync, readlinkSync } from "node:fs";
 import { INPUT_WAIT_MIN_WORK_MS, INPUT_WAIT_QUIET_MS } from "../../protocol/limits.ts";
 
 type InputWaitOptions = {
@@ -54,11 +54,29 @@ export class InputWait implements Disposable {
   }
 }
 
-/** Numbers of system calls (asm/unistd.h). Elsewhere nothing is known to wait. */
-const CALLS: Partial<Record<string, { readonly [call: number]: "read" | "select" | "epoll" }>> = {
-  x64: { 0: "read", 23: "select", 270: "select", 232: "epoll", 281: "epoll", 441: "epoll" },
-  arm64: { 63: "read", 72: "select", 22: "epoll", 441: "epoll" },
+type Wait = {
+  readonly kind: "read" | "poll" | "select" | "epoll";
+  readonly timeout: "none" | "ms" | "pointer";
 };
+
+const READ: Wait = { kind: "read", timeout: "none" };
+const SELECT: Wait = { kind: "select", timeout: "pointer" };
+const EPOLL: Wait = { kind: "epoll", timeout: "ms" };
+const EPOLL_PWAIT2: Wait = { kind: "epoll", timeout: "pointer" };
+const POLL: Wait = { kind: "poll", timeout: "ms" };
+const PPOLL: Wait = { kind: "poll", timeout: "pointer" };
+
+/** Numbers of system calls (asm/unistd.h). Elsewhere nothing is known to wait. */
+const CALLS: Partial<Record<string, { readonly [call: string]: Wait }>> = {
+  x64: { 0: READ, 7: POLL, 271: PPOLL, 23: SELECT, 270: SELECT, 232: EPOLL, 281: EPOLL, 441: EPOLL_PWAIT2 },
+  arm64: { 63: READ, 73: PPOLL, 72: SELECT, 22: EPOLL, 441: EPOLL_PWAIT2 },
+};
+/** Which argument of a call is its timeout. */
+const TIMEOUT_ARGUMENT = { read: 0, poll: 2, select: 4, epoll: 3 };
+/** Programs that wake up more often have work besides their input. */
+const MIN_TIMEOUT_MS = 1_000;
+/** Nothing is known of processes with more, so that a check stays cheap. */
+const MAX_DESCRIPTORS = 256;
 /** Of a command and its descendants. */
 const MAX_PROCESSES = 32;
 
@@ -72,26 +90,86 @@ export function isReadingTerminal(pid: number): boolean {
   return false;
 }
 
+/** Descriptors and what they are links to. */
+type Descriptors = ReadonlyMap<number, string>;
+
+/** NOTE: never reads a process's memory, which can block for ever (userfaultfd, FUSE). */
 function isReading(pid: number): boolean {
   try {
-    const [call = Number.NaN, first = Number.NaN] = readFileSync(`/proc/${pid}/syscall`, "latin1")
-      .split(" ")
-      .map(Number);
-    const kind = CALLS[process.arch]?.[call];
-    if (kind === "read") return isTerminal(pid, first);
-    // Of the descriptors below 1.
-    if (kind === "select") return first === 1 && isTerminal(pid, 0);
-    if (kind !== "epoll") return false;
-    const watched = readFileSync(`/proc/${pid}/fdinfo/${first}`, "latin1").matchAll(/^tfd:\s*(\d+)/gm);
-    return [...watched].some(([, fd]) => isTerminal(pid, Number(fd)));
+    const [call = "", ...values] = readFileSync(`/proc/${pid}/syscall`, "latin1").split(" ");
+    const wait = CALLS[process.arch]?.[call];
+    if (wait === undefined || !isLong(wait, values)) return false;
+    const [first = Number.NaN, second = Number.NaN] = values.map(Number);
+    if (wait.kind === "read") return isTerminal(readlinkSync(`/proc/${pid}/fd/${first}`));
+    const open = descriptorsOf(pid);
+    const candidates = { poll: polled, select: selected, epoll: watched }[wait.kind](
+      pid,
+      open,
+      first,
+      second,
+    );
+    return (
+      candidates.some((fd) => isTerminal(open.get(fd))) &&
+      candidates.every((fd) => isTerminal(open.get(fd)) || isIdle(pid, open, fd))
+    );
   } catch {
-    // It has ended, or is another user's.
+    // It has ended, runs at the moment, or is another user's.
     return false;
   }
 }
 
-function isTerminal(pid: number, fd: number): boolean {
-  return /^\/dev\/(?:pts\/\d+|tty)$/.test(readlinkSync(`/proc/${pid}/fd/${fd}`));
+/** Whether a call has no timeout, or one that leaves a person time. A timeout in memory is unknown. */
+function isLong({ kind, timeout }: Wait, values: readonly string[]): boolean {
+  if (timeout === "none") return true;
+  const value = BigInt(values[TIMEOUT_ARGUMENT[kind]] ?? "");
+  if (timeout === "pointer") return value === 0n;
+  const ms = BigInt.asIntN(32, value);
+  return ms < 0n || ms >= MIN_TIMEOUT_MS;
+}
+
+/** The polled descriptors are in memory. If more are polled than are no terminals, one is a terminal; none is known otherwise. */
+function polled(_pid: number, open: Descriptors, _address: number, count: number): readonly number[] {
+  const others = [...open.values()].filter((target) => !isTerminal(target)).length;
+  return count > others ? [...open.keys()] : [];
+}
+
+/** The selected descriptors are in memory. The highest is selected, and of those below it any may be. */
+function selected(_pid: number, open: Descriptors, end: number, readable: number): readonly number[] {
+  const isSelected = readable !== 0 && isTerminal(open.get(end - 1));
+  return isSelected ? [...open.keys()].filter((fd) => fd < end) : [];
+}
+
+function watched(pid: number, _open: Descriptors, epoll: number): readonly number[] {
+  const lines = readFileSync(`/proc/${pid}/fdinfo/${epoll}`, "latin1").matchAll(/^tfd:\s*(\d+)/gm);
+  return Array.from(lines, ([, fd]) => Number(fd));
+}
+
+function descriptorsOf(pid: number): Descriptors {
+  const open = new Map<number, string>();
+  using folder = opendirSync(`/proc/${pid}/fd`);
+  for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+    if (open.size === MAX_DESCRIPTORS) throw new RangeError(`process ${pid} has too many descriptors`);
+    open.set(Number(entry.name), readlinkSync(`/proc/${pid}/fd/${entry.name}`));
+  }
+  return open;
+}
+
+function isTerminal(target: string | undefined): boolean {
+  return target !== undefined && /^\/dev\/(?:pts\/\d+|tty)$/.test(target);
+}
+
+/** Whether a descriptor cannot bring the work of others: an event or a signal, or a pipe from the process to itself. */
+function isIdle(pid: number, open: Descriptors, fd: number): boolean {
+  const target = open.get(fd) ?? "";
+  if (/^(?:\/dev\/null|anon_inode:\[(?:eventfd|signalfd|timerfd)\])$/.test(target)) return true;
+  if (!target.startsWith("pipe:")) return false;
+  const ends = [...open].filter(([, its]) => its === target).map(([one]) => accessMode(pid, one));
+  return ends.includes("0") && ends.includes("1");
+}
+
+/** O_RDONLY is 0, O_WRONLY 1. */
+function accessMode(pid: number, fd: number): string | undefined {
+  return /^flags:\s*[0-7]*([0-7])$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "latin1"))?.[1];
 }
 
 function childrenOf(pid: number): readonly number[] {
