@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import { answers } from "../cluster/shell.ts";
 import { ROOT } from "../containers/built-image.ts";
 import { output } from "../containers/docker.ts";
 import { ask } from "../harness/http.ts";
@@ -35,9 +34,8 @@ test("without secrets, pods and volumes: a backup brings back sessions and recor
     command: ["sh", "-c", "echo kept >/data/file; echo over; exit 3"],
   });
   await over.ended(LIMITS);
-  using running = await client.run({ remoteId, command: ["sh"] });
-  await answers(running, 42);
-  const { bytes } = running;
+  using running = await client.run({ remoteId, command: ["sh", "-c", "printf begun; exec sleep infinity"] });
+  await running.shows(/^begun$/m);
   const { access } = client;
   const { credentials: body } = access;
   const { token } = (await ask(access.url, "/api/auth/token", { body })).json;
@@ -63,9 +61,9 @@ test("without secrets, pods and volumes: a backup brings back sessions and recor
   const byId = new Map(records.map((record) => [record.id, record]));
   expect(byId.get(over.sessionId)).toMatchObject({ status: "exited", exitCode: 3, exitReason: "exit" });
   expect(byId.get(running.sessionId)).toMatchObject({ status: "exited", exitReason: "host_lost" });
-  for (const [id, seen] of [[over.sessionId, over.bytes] as const, [running.sessionId, bytes] as const]) {
+  for (const { sessionId: id, bytes } of [over, running]) {
     const stored = await client.api.bytes(endpoints.sessionOutput, { params: { id } });
-    expect(Buffer.compare(stored, seen)).toBe(0);
+    expect(Buffer.compare(stored, bytes)).toBe(0);
   }
   using next = await client.run({ remoteId, command: ["cat", "/data/file"] });
   await next.shows(/^kept$/m);
