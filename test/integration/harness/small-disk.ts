@@ -1,5 +1,6 @@
 // A disk of its own that is soon full.
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { appendFile, mkdir, mkdtemp, rm, rmdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,13 +37,12 @@ export class SmallDisk implements AsyncDisposable {
     return () => rm(ballast);
   }
 
-  /** Takes all the files that are left. */
+  /** Takes all the files that are left; once more, also those that came free meanwhile. */
   async fillInodes(): Promise<() => Promise<void>> {
     const folder = join(this.path, "many");
-    await mkdir(folder);
-    let count = 0;
-    for (let isFull = false; !isFull; count++) {
-      isFull = await writeFile(join(folder, `${count}`), "").then(() => false, isNoSpace);
+    await mkdir(folder, { recursive: true });
+    for (let isFull = false; !isFull; ) {
+      isFull = await writeFile(join(folder, randomUUID()), "").then(() => false, isNoSpace);
     }
     return () => rm(folder, { recursive: true });
   }

@@ -121,7 +121,7 @@ test("the pod of the HQ is deleted: sessions go on, and who is at work in them i
   using shell = await client.run({ remoteId: await stage.cluster.remoteId(REMOTE), command: ["sh"] });
   await answers(shell, 42);
   const { pid } = await client.api.get(shell.sessionId);
-  await kubectl.does("delete", "pod", hq.metadata.name);
+  await kubectl.does("delete", "pod", hq.metadata.name, "--wait=false");
   await shell.until(() => shell.reconnects > 0 || undefined, "the reconnect", LIMITS);
   await shell.connected(LIMITS);
   await answers(shell, 144);
