@@ -82,12 +82,17 @@ export const SIGKILL_WAIT_MS = 2_000;
 export const DEFAULT_PORT = 4020;
 
 /** Keep-alive of the /ws client: the link is lost after this many unanswered PINGs. */
-export const CLIENT_PING_INTERVAL_MS = 20_000;
+export const CLIENT_PING_INTERVAL_MS = 5_000;
 export const CLIENT_MAX_MISSED_PONGS = 2;
 /** The page notices a lost link sooner, because a user types there. */
 export const PAGE_PING_INTERVAL_MS = 1_600;
 /** Time for an answer on a link after sleep or a network change, or before the link is left. */
 export const CLIENT_PROBE_TIMEOUT_MS = 5_000;
+/**
+ * Timeout of the first attempt to connect, doubled after each timeout up to CONNECT_TIMEOUT_MS: where an address leads to one of
+ * several machines and one of them is silent, the next attempt may reach another.
+ */
+export const CONNECT_TRY_MS = 3_000;
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** Delay of the first reconnect after a stable link; further ones wait RETRY_FIRST_MS and longer. */
 export const RECONNECT_QUICK_MS = 50;
@@ -99,11 +104,6 @@ export const PLANNED_RESTART_MS = 2_000;
 /** The same for a longer restart, such as the replacement of a pod. */
 export const AWAITED_RESTART_MS = 60_000;
 export const RECONNECT_AWAITED_MS = 2_000;
-/**
- * Timeout of an attempt during a restart, doubled after each timeout up to CONNECT_TIMEOUT_MS. The address of a removed
- * machine may not answer at all, and a longer attempt would outlast the restart.
- */
-export const RECONNECT_TRY_MS = 3_000;
 /** Delay before a temporarily refused SUBSCRIBE is repeated. */
 export const RESUBSCRIBE_DELAY_MS = 1_000;
 /** Longer input is split into several frames, so that it does not delay later frames. */

@@ -10,11 +10,11 @@ import {
   CLIENT_PING_INTERVAL_MS,
   CLIENT_PROBE_TIMEOUT_MS,
   CONNECT_TIMEOUT_MS,
+  CONNECT_TRY_MS,
   PLANNED_RESTART_MS,
   RECONNECT_AWAITED_MS,
   RECONNECT_PLANNED_MS,
   RECONNECT_QUICK_MS,
-  RECONNECT_TRY_MS,
   RETRY_FIRST_MS,
   RETRY_MAX_MS,
   STABLE_LINK_MS,
@@ -38,9 +38,9 @@ export type ConnectionState =
 
 /** In milliseconds. */
 const TIMES = {
+  /** Timeout of an attempt, doubled after each timeout up to `connectMs`. */
+  tryMs: CONNECT_TRY_MS,
   connectMs: CONNECT_TIMEOUT_MS,
-  /** In place of `connectMs` for the first attempt during an announced restart. */
-  tryMs: RECONNECT_TRY_MS,
   pingMs: CLIENT_PING_INTERVAL_MS,
   probeMs: CLIENT_PROBE_TIMEOUT_MS,
   stableMs: STABLE_LINK_MS,
@@ -86,7 +86,7 @@ type Phase =
 type Timer = ReturnType<typeof setTimeout>;
 
 /** A restart that the server announced by GOAWAY. It is planned for a short time and awaited for a longer one. */
-type Restart = { isPlanned: boolean; readonly awaitedUntil: number; timeouts: number };
+type Restart = { isPlanned: boolean; readonly awaitedUntil: number };
 
 /**
  * One link at a time, opened at once and again after each loss, until it is disposed of or the server refuses for good. A
@@ -107,6 +107,8 @@ export class Connection implements Disposable {
   #planned: Timer | undefined;
   /** The next attempt is the first after a stable link, or the first of all. */
   #isQuick = true;
+  /** Of attempts since the last link. */
+  #timeouts = 0;
   #pings = 0;
   #unanswered = 0;
 
@@ -183,11 +185,7 @@ export class Connection implements Disposable {
   moveLater({ afterMs, jitterMs }: Pick<GoAway, "afterMs" | "jitterMs">): void {
     if (this.#phase.kind !== "open" || this.#restart !== undefined) return;
     const delayMs = afterMs + this.#options.random() * jitterMs;
-    const restart = {
-      isPlanned: true,
-      awaitedUntil: this.#options.now() + delayMs + AWAITED_RESTART_MS,
-      timeouts: 0,
-    };
+    const restart = { isPlanned: true, awaitedUntil: this.#options.now() + delayMs + AWAITED_RESTART_MS };
     this.#restart = restart;
     this.#timers.push(setTimeout(() => void this.#leave(), delayMs));
     this.#planned = setTimeout(() => {
@@ -237,9 +235,10 @@ export class Connection implements Disposable {
     const { signal } = attempt;
     const isCurrent = (): boolean => "attempt" in this.#phase && this.#phase.attempt === attempt;
     const fail = (error: unknown): void => void (isCurrent() && this.fail(asServiceError(error)));
-    const longestMs = this.#longestTryMs;
+    const { connectMs, tryMs } = this.#times;
+    const longestMs = Math.min(tryMs * 2 ** this.#timeouts, connectMs);
     const late = setTimeout(() => {
-      if (this.#restart !== undefined) this.#restart.timeouts += 1;
+      this.#timeouts += 1;
       fail(new ServiceError("host_unreachable", `no answer within ${longestMs} ms`));
     }, longestMs);
     this.#enter({ kind: "connecting", attempt }, late);
@@ -253,6 +252,7 @@ export class Connection implements Disposable {
   }
 
   #opened(attempt: AbortController, link: Link): void {
+    this.#timeouts = 0;
     this.#pings = 0;
     this.#unanswered = 0;
     const beat = setInterval(() => this.#keepAlive(), this.#times.pingMs);
@@ -315,13 +315,6 @@ export class Connection implements Disposable {
   get #longestPauseMs(): number | undefined {
     if (this.#restart === undefined || this.#options.now() > this.#restart.awaitedUntil) return undefined;
     return this.#restart.isPlanned ? RECONNECT_PLANNED_MS : RECONNECT_AWAITED_MS;
-  }
-
-  /** Timeout of an attempt. During a restart it begins short and doubles, so that a slow server is reached in the end. */
-  get #longestTryMs(): number {
-    const { connectMs, tryMs } = this.#times;
-    const timeouts = this.#restart?.timeouts ?? 0;
-    return this.#longestPauseMs === undefined ? connectMs : Math.min(tryMs * 2 ** timeouts, connectMs);
   }
 
   /** After a stable link. */

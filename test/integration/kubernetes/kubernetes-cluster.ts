@@ -31,8 +31,8 @@ export type StartOptions = {
   readonly remoteSettings?: readonly string[];
   /** On top of the project's own files: entries of a kustomization. */
   readonly patches?: readonly object[];
-  /** Its pods may be placed on the spare node. Those of others stay away from it: it dies while their tests run. */
-  readonly usesSpareNode?: boolean;
+  /** Which of its pods may be placed on the spare node. None unless given: it dies while other tests run. */
+  readonly spareNodeUse?: "all" | "hq";
 };
 
 /** Disposing it removes the namespace and everything in it. */
@@ -160,7 +160,7 @@ export class KubernetesCluster implements AsyncDisposable {
 
   /** What an operator's own overlay would be. Limits of calls are for people, not for tests. */
   async #kustomization(folder: string, options: StartOptions): Promise<object> {
-    const { settings = [], remoteSettings = [], patches = [], usesSpareNode = false } = options;
+    const { settings = [], remoteSettings = [], patches = [], spareNodeUse } = options;
     const components = [
       ...(options.hasTls === true ? ["tls"] : []),
       ...(options.sharedRegistry === undefined ? [] : ["ha", options.sharedRegistry]),
@@ -185,18 +185,20 @@ export class KubernetesCluster implements AsyncDisposable {
           target: { kind: "Service", name: "ttyhq-hq" },
           patch: JSON.stringify([{ op: "add", path: "/spec/type", value: "NodePort" }]),
         },
-        ...(usesSpareNode || NODE_PROGRAM === undefined ? [] : [await this.#onOldestNode()]),
+        ...(spareNodeUse === "all" || NODE_PROGRAM === undefined
+          ? []
+          : [await this.#onOldestNode(spareNodeUse)]),
         ...patches,
       ],
     };
   }
 
-  async #onOldestNode(): Promise<object> {
+  async #onOldestNode(except?: "hq"): Promise<object> {
     const [oldest] = await this.kubectl.nodes();
     const label = "kubernetes.io/hostname";
     const nodeSelector = { [label]: oldest?.metadata.labels[label] };
     return {
-      target: { kind: "Deployment|StatefulSet" },
+      target: { kind: except === "hq" ? "StatefulSet" : "Deployment|StatefulSet" },
       patch: JSON.stringify([{ op: "add", path: "/spec/template/spec/nodeSelector", value: nodeSelector }]),
     };
   }

@@ -1,11 +1,13 @@
-// A node that is emptied, and one that dies. Where no program gives the cluster a spare one this is left out.
+// A node that is emptied, and one that dies: of a remote, and of one of two HQs. Where no program gives the cluster a spare one
+// this is left out. In one file, as there is one such node.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { answers } from "../cluster/shell.ts";
-import { CHANGE_TIMEOUT_MS, type Pod } from "./kubectl.ts";
-import { HQ_DEPLOYMENT, REMOTES } from "./kubernetes-cluster.ts";
+import { CHANGE_TIMEOUT_MS, isReady, Kubectl, type Pod } from "./kubectl.ts";
+import { HQ, HQ_DEPLOYMENT, REMOTES } from "./kubernetes-cluster.ts";
 import { PodNetwork } from "./pod-network.ts";
+import { Show } from "./show.ts";
 import { NODE_PROGRAM, SpareNode } from "./spare-node.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
@@ -13,46 +15,13 @@ const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
 const STAYS = "ttyhq-remote-0";
 const MOVES = "ttyhq-remote-1";
 const API_PORT = 443;
+const VIEWERS = 200;
+const WORST_STALL_OF_DRAIN_MS = 3_000;
+const WORST_STALL_OF_LOSS_MS = 30_000;
 
-const stage = stagedCluster({ remotes: 1, usesSpareNode: true });
-let spare: SpareNode | undefined;
-
-function spareNode(): SpareNode {
-  if (spare === undefined) throw new Error("the spare node has not joined");
-  return spare;
-}
-
-/** A second remote, on the spare node: pods spread. */
-async function secondRemote(): Promise<Pod> {
-  const { cluster } = stage;
-  await cluster.kubectl.does("scale", REMOTES, "--replicas=2");
-  await cluster.rolledOut(REMOTES);
-  await cluster.lists([STAYS, MOVES]);
-  const pod = await cluster.remote(MOVES);
-  expect(pod.spec.nodeName).toBe(spareNode().name);
-  return pod;
-}
-
-async function shellOn(remote: string): Promise<TerminalClient> {
-  const { cluster } = stage;
-  const shell = await cluster.client.run({ remoteId: await cluster.remoteId(remote), command: ["sh"] });
-  await answers(shell, 42);
-  return shell;
-}
-
-/** What is known of a session whose pod is another one by now. */
-async function isOver(sessionId: string, seen: Uint8Array): Promise<void> {
-  const { client } = stage.cluster;
-  const check = async (): Promise<true | undefined> => {
-    const { status, source } = await client.api.get(sessionId);
-    return (status === "exited" && source === MOVES) || undefined;
-  };
-  await stage.cluster.eventually(check, "the end of the session");
-  const stored = await client.api.bytes(endpoints.sessionOutput, { params: { id: sessionId } });
-  expect(Buffer.compare(stored, seen)).toBe(0);
-}
-
-describe.skipIf(NODE_PROGRAM === undefined)("a node", () => {
+describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", () => {
+  const stage = stagedCluster({ remotes: 1, spareNodeUse: "all" });
+  let spare: SpareNode | undefined;
   // Later than the cluster, whose first pods are elsewhere for that.
   beforeAll(async () => {
     spare = await SpareNode.join(stage.cluster.kubectl);
@@ -60,6 +29,41 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node", () => {
   afterAll(async () => {
     await spare?.[Symbol.asyncDispose]();
   });
+
+  function spareNode(): SpareNode {
+    if (spare === undefined) throw new Error("the spare node has not joined");
+    return spare;
+  }
+
+  /** A second remote, on the spare node: pods spread. */
+  async function secondRemote(): Promise<Pod> {
+    const { cluster } = stage;
+    await cluster.kubectl.does("scale", REMOTES, "--replicas=2");
+    await cluster.rolledOut(REMOTES);
+    await cluster.lists([STAYS, MOVES]);
+    const pod = await cluster.remote(MOVES);
+    expect(pod.spec.nodeName).toBe(spareNode().name);
+    return pod;
+  }
+
+  async function shellOn(remote: string): Promise<TerminalClient> {
+    const { cluster } = stage;
+    const shell = await cluster.client.run({ remoteId: await cluster.remoteId(remote), command: ["sh"] });
+    await answers(shell, 42);
+    return shell;
+  }
+
+  /** What is known of a session whose pod is another one by now. */
+  async function isOver(sessionId: string, seen: Uint8Array): Promise<void> {
+    const { client } = stage.cluster;
+    const check = async (): Promise<true | undefined> => {
+      const { status, source } = await client.api.get(sessionId);
+      return (status === "exited" && source === MOVES) || undefined;
+    };
+    await stage.cluster.eventually(check, "the end of the session");
+    const stored = await client.api.bytes(endpoints.sessionOutput, { params: { id: sessionId } });
+    expect(Buffer.compare(stored, seen)).toBe(0);
+  }
 
   // What a node filters is what it forwards, in many clusters: to an API server on the same node goes nothing of that.
   test("is joined: its remote does not reach the API server, which other pods there do", async () => {
@@ -72,7 +76,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node", () => {
     await network.becomes("silence", MOVES, "session-host", api, API_PORT);
     await network.becomes("silence", MOVES, "server", api, API_PORT);
     // A drain leaves nobody behind who would start it again.
-    await cluster.kubectl.does("delete", "pod", "bystander");
+    await cluster.kubectl.does("delete", "pod", "bystander", "--wait=false");
   });
 
   test("is cordoned and drained: who works elsewhere notices nothing, and its remote comes back on another one", async () => {
@@ -132,5 +136,70 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node", () => {
     await answers(next, 144);
     expect({ reconnects: stays.reconnects, resyncs: stays.resyncs }).toEqual({ reconnects: 0, resyncs: 0 });
     await cluster.rolledOut(HQ_DEPLOYMENT);
+  });
+});
+
+describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two HQs", () => {
+  let spare: SpareNode | undefined;
+  // Earlier than the cluster, so that its HQs spread.
+  beforeAll(async () => {
+    spare = await SpareNode.join(new Kubectl("default"));
+  });
+  afterAll(async () => {
+    await spare?.[Symbol.asyncDispose]();
+  });
+  const stage = stagedCluster({ remotes: 1, sharedRegistry: "redis", spareNodeUse: "hq" });
+
+  function spareNode(): SpareNode {
+    if (spare === undefined) throw new Error("the spare node has not joined");
+    return spare;
+  }
+
+  /** Resolves when two HQs are ready, with the one on the spare node. */
+  function spread(): Promise<Pod> {
+    return stage.cluster.eventually(async () => {
+      const pods = await stage.cluster.kubectl.allPods(HQ);
+      if (pods.length !== 2 || !pods.every(isReady)) return undefined;
+      return pods.find(({ spec }) => spec.nodeName === spareNode().name);
+    }, "an HQ on each node");
+  }
+
+  test("is drained and given back: viewers of both lose no byte, get none twice and wait less than 3 s", async () => {
+    const { cluster } = stage;
+    const { name } = spareNode();
+    const before = await spread();
+    using show = await Show.open(cluster, STAYS, VIEWERS);
+
+    await cluster.kubectl.awaits("drain", name, "--ignore-daemonsets", "--delete-emptydir-data");
+    await show.goesOn();
+    await cluster.kubectl.does("uncordon", name);
+    const after = await spread();
+    expect(after.metadata.uid).not.toBe(before.metadata.uid);
+    await show.goesOn();
+    const { ms } = show.worst;
+    console.log(
+      `a drain: ${VIEWERS} viewers waited ${Math.round(ms)} ms at most and reconnected ${show.reconnects} times`,
+    );
+    await show.finish();
+    expect(show.reconnects).toBeGreaterThan(0);
+    expect(ms).toBeLessThan(WORST_STALL_OF_DRAIN_MS);
+  });
+
+  test("is lost: viewers of both lose no byte, get none twice and wait less than 30 s", async () => {
+    const { cluster } = stage;
+    const { name } = spareNode();
+    await spread();
+    using show = await Show.open(cluster, STAYS, VIEWERS);
+
+    await spareNode().fail();
+    await cluster.kubectl.awaits("wait", `node/${name}`, "--for=condition=Ready=Unknown");
+    await show.goesOn();
+    const { ms } = show.worst;
+    console.log(
+      `a lost node: ${VIEWERS} viewers waited ${Math.round(ms)} ms at most and reconnected ${show.reconnects} times`,
+    );
+    await show.finish();
+    expect(show.reconnects).toBeGreaterThan(0);
+    expect(ms).toBeLessThan(WORST_STALL_OF_LOSS_MS);
   });
 });
