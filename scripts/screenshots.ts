@@ -83,15 +83,44 @@ async function shootViews(driver: PageDriver, url: string): Promise<void> {
   await shoot(driver, "playback");
 }
 
+async function shootAccount(driver: PageDriver, url: string): Promise<void> {
+  const { page } = driver;
+  await page.goto(new URL("/#/account", url).href);
+  await page.getByText("this one").waitFor();
+  await shoot(driver, "account");
+  await page.goto(new URL("/#/usage", url).href);
+  await page.getByRole("rowheader", { name: "ada" }).waitFor();
+  await shoot(driver, "usage");
+  await page.goto(new URL("/#/new", url).href);
+  await page.getByLabel("Command").fill("npm test -- --watch");
+  await shoot(driver, "new-session");
+}
+
+async function shootPanes(driver: PageDriver, url: string): Promise<void> {
+  const { page } = driver;
+  await page.goto(url);
+  await driver.shows("8 passed");
+  await page.keyboard.press("Control+Shift+E");
+  await page.keyboard.type("clock");
+  await page.locator("[role=option][aria-selected=true]", { hasText: "clock" }).waitFor();
+  await page.keyboard.press("Enter");
+  await driver.shows(/\d\d:\d\d:\d\d/);
+  await shoot(driver, "side-by-side");
+}
+
 async function ofServer(chromium: Chromium): Promise<void> {
   await using room = await GitRoom.make();
   const repository = await repositoryIn(room);
   await using server = await ServerProcess.start({ env: ACCOUNT, flags: [] });
   const url = `${server.url}/#/s/${await startSessions(server, repository)}`;
   await using driver = await chromium.open(url, { viewport: DESKTOP });
+  await driver.button("Log in").waitFor();
+  await shoot(driver, "login");
   await logIn(driver);
   await driver.shows("8 passed");
   await shootViews(driver, url);
+  await shootAccount(driver, url);
+  await shootPanes(driver, url);
   await driver.page.emulateMedia({ colorScheme: "light" });
   await driver.page.goto(url);
   await driver.shows("8 passed");

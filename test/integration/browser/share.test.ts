@@ -1,6 +1,7 @@
 // Links to one session: made, followed by a guest, taken back.
 import { expect, test } from "vitest";
 import type { PageDriver } from "./page-driver.ts";
+import { ServerProcess } from "./server-process.ts";
 import { ACCOUNT, openOwner } from "./session-owner.ts";
 import { useStage } from "./stage.ts";
 
@@ -121,6 +122,21 @@ test("a guest who may type types, in the size of the owner's window until it is 
   await guest.page.getByText("Fit to my window").click();
   await expect.poll(() => guest.size()).not.toEqual(before);
   await owner.sizeBecomes(await guest.size());
+});
+
+test("a link that works on this machine only says so, and one of a public URL leads there", async () => {
+  const caution = "This link works on this machine only";
+  await using owner = await openOwner(stage());
+  const own = await share(owner, "View only");
+  expect(own.startsWith(`${stage().server.url}/#share=`)).toBe(true);
+  expect(own.length).toBeLessThan(100);
+  await owner.page.getByText(caution).waitFor();
+
+  const flags = ["--public-url", "https://term.example.com"];
+  await using server = await ServerProcess.start({ env: ACCOUNT, flags });
+  await using behindProxy = await openOwner({ ...stage(), server });
+  expect(await share(behindProxy, "View only")).toMatch(/^https:\/\/term\.example\.com\/#share=/);
+  expect(await behindProxy.page.getByText(caution).count()).toBe(0);
 });
 
 test("a revoked link throws its guests out and opens nothing, others go on", async () => {

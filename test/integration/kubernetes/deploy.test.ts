@@ -11,7 +11,12 @@ import { isLab } from "./overlay.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
 /** Those without kinds that a cluster may not have. */
-const OVERLAYS = ["base", "overlays/tls", "overlays/ha", "overlays/ingress", "overlays/monitoring"];
+const OVERLAYS = [
+  "base",
+  ...["tls", "ha", "ha-sentinel", "canary", "on-delete", "ingress", "monitoring"].map(
+    (name) => `overlays/${name}`,
+  ),
+];
 const stage = stagedCluster({ remotes: 2 });
 
 test("each remote runs sessions, which are begun and used at the HQ", async () => {

@@ -76,7 +76,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", ()
     await network.becomes("silence", MOVES, "session-host", api, API_PORT);
     await network.becomes("silence", MOVES, "server", api, API_PORT);
     // A drain leaves nobody behind who would start it again.
-    await cluster.kubectl.does("delete", "pod", "bystander", "--wait=false");
+    await cluster.kubectl.does("delete", "pod", "bystander", "--force", "--grace-period=0");
   });
 
   test("is cordoned and drained: who works elsewhere notices nothing, and its remote comes back on another one", async () => {
