@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { ServiceError } from "../protocol/errors.ts";
 import { GIT_STOP_GRACE_MS } from "./git-limits.ts";
 
@@ -21,9 +21,6 @@ export type GitLimits = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Background programs of a hook may hold the streams open; git's own output has been read by then. */
-const DRAIN_MS = 100;
-
 /**
  * Runs a program in a session of its own, so that it cannot ask at a terminal and can be killed as a group. Throws
  * `git_timeout`, `git_unavailable` without git, `git_busy` when the system is out of resources, `git_failed` over
@@ -42,8 +39,8 @@ export async function runGit(
   const stdout = collected(child.stdout, maxBytes, stop);
   const stderr = collected(child.stderr, maxBytes, stop);
   try {
-    const code = await Promise.race([ended(child), stopped]);
-    return { stdout: stdout(), stderr: stderr(), code };
+    const code = await Promise.race([ended(child, () => stdout.length + stderr.length), stopped]);
+    return { stdout: stdout.text(), stderr: stderr.text(), code };
   } catch (error) {
     await end(child);
     throw error;
@@ -62,8 +59,10 @@ function start({ file, args, env }: GitCommand): ChildProcess {
   }
 }
 
-/** The text of a stream so far; over `maxBytes` the process is stopped. */
-function collected(stream: Readable | null, maxBytes: number, stop: (error: unknown) => void): () => string {
+type Collected = { readonly length: number; text(): string };
+
+/** What a stream has said so far; over `maxBytes` the process is stopped. */
+function collected(stream: Readable | null, maxBytes: number, stop: (error: unknown) => void): Collected {
   const pieces: Uint8Array[] = [];
   let length = 0;
   stream?.on("data", (piece: Uint8Array) => {
@@ -71,22 +70,37 @@ function collected(stream: Readable | null, maxBytes: number, stop: (error: unkn
     if (length <= maxBytes) pieces.push(piece);
     else stop(new ServiceError("git_failed", `git said more than ${maxBytes} bytes`));
   });
-  return () => Buffer.concat(pieces).toString("utf8");
+  return {
+    get length() {
+      return length;
+    },
+    text: () => Buffer.concat(pieces).toString("utf8"),
+  };
 }
 
-/** The exit code, after all output was read. */
-async function ended(child: ChildProcess): Promise<number> {
+/** The exit code, after all output was read. `length`: of the output so far. */
+async function ended(child: ChildProcess, length: () => number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   child.once("error", (cause) => reject(notRun(cause)));
-  child.once("exit", () => {
-    const drain = setTimeout(() => {
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-    }, DRAIN_MS);
-    child.once("close", () => clearTimeout(drain));
-  });
+  child.once("exit", () => void drain(child, length));
   child.once("close", (code) => resolve(code ?? -1));
   return await promise;
+}
+
+/**
+ * Closes the streams of a process that has exited, which background programs of a hook may hold open. All that git said is in
+ * its pipes by then, so that a turn of the event loop without output is the end; no time would be, as this process may be busy.
+ */
+async function drain({ stdout, stderr }: ChildProcess, length: () => number): Promise<void> {
+  let before: number;
+  do {
+    before = length();
+    // The event loop reads between the two.
+    await nextTurn();
+    await nextTurn();
+  } while (length() > before);
+  stdout?.destroy();
+  stderr?.destroy();
 }
 
 async function end(child: ChildProcess): Promise<void> {
