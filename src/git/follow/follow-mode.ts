@@ -1,4 +1,5 @@
 // Follow mode of all repositories of one user: a request is checked here and carried out by its repository.
+import { KeyedSingleFlight } from "../../lib/async/single-flight.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts";
 import type { Git } from "../git.ts";
@@ -29,6 +30,8 @@ export class FollowMode implements AsyncDisposable {
   readonly #parts: FollowedRepositoryParts;
   /** By the path of the main tree; kept after the end of follow mode, as requests may wait for their turn there. */
   readonly #repositories = new Map<string, FollowedRepository>();
+  /** Repositories of changed trees, by the path that was told. */
+  readonly #searches = new KeyedSingleFlight<Repository>();
 
   constructor(parts: FollowedRepositoryParts) {
     this.#parts = parts;
@@ -44,10 +47,10 @@ export class FollowMode implements AsyncDisposable {
     this.#followed(repoPath)?.hint();
   }
 
-  /** One of the repository's trees has changed. Resolves when both are in sync. */
+  /** One of the repository's trees has changed. Resolves when both are in sync. Requests at the same time share a check. */
   async changed(repoPath: string): Promise<RepositoryEvent> {
     const git = this.#parts.program.at(repoPath);
-    const { mainRoot } = await requireRepository(git);
+    const { mainRoot } = await this.#searches.ask(repoPath, () => requireRepository(git));
     await this.#followed(mainRoot)?.check();
     const followMode = this.#parts.list.get(mainRoot) !== undefined;
     return { repoPath: mainRoot, branch: await currentBranch(git), followMode };

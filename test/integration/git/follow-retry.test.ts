@@ -43,7 +43,8 @@ test("of what many say at once a few looks are taken", async () => {
   await repository.settled();
   const before = repository.checks;
   await Promise.all(Array.from({ length: 50 }, () => repository.settled()));
-  expect(repository.checks - before).toBeLessThan(25);
+  // One that had begun, and one more; a watch that sees what these did may add another.
+  expect(repository.checks - before).toBeLessThan(5);
 });
 
 const followed = async ({ directory }: FollowRepository): Promise<readonly unknown[]> =>
