@@ -39,8 +39,8 @@ export async function runGit(
   const stdout = collected(child.stdout, maxBytes, stop);
   const stderr = collected(child.stderr, maxBytes, stop);
   try {
-    const code = await Promise.race([ended(child, () => stdout.length + stderr.length), stopped]);
-    return { stdout: stdout.text(), stderr: stderr.text(), code };
+    const code = await Promise.race([ended(child), stopped]);
+    return { stdout: stdout(), stderr: stderr(), code };
   } catch (error) {
     await end(child);
     throw error;
@@ -59,10 +59,8 @@ function start({ file, args, env }: GitCommand): ChildProcess {
   }
 }
 
-type Collected = { readonly length: number; text(): string };
-
-/** What a stream has said so far; over `maxBytes` the process is stopped. */
-function collected(stream: Readable | null, maxBytes: number, stop: (error: unknown) => void): Collected {
+/** The text of a stream so far; over `maxBytes` the process is stopped. */
+function collected(stream: Readable | null, maxBytes: number, stop: (error: unknown) => void): () => string {
   const pieces: Uint8Array[] = [];
   let length = 0;
   stream?.on("data", (piece: Uint8Array) => {
@@ -70,19 +68,14 @@ function collected(stream: Readable | null, maxBytes: number, stop: (error: unkn
     if (length <= maxBytes) pieces.push(piece);
     else stop(new ServiceError("git_failed", `git said more than ${maxBytes} bytes`));
   });
-  return {
-    get length() {
-      return length;
-    },
-    text: () => Buffer.concat(pieces).toString("utf8"),
-  };
+  return () => Buffer.concat(pieces).toString("utf8");
 }
 
-/** The exit code, after all output was read. `length`: of the output so far. */
-async function ended(child: ChildProcess, length: () => number): Promise<number> {
+/** The exit code, after all output was read. */
+async function ended(child: ChildProcess): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   child.once("error", (cause) => reject(notRun(cause)));
-  child.once("exit", () => void drain(child, length));
+  child.once("exit", () => void drain(child));
   child.once("close", (code) => resolve(code ?? -1));
   return await promise;
 }
@@ -91,14 +84,16 @@ async function ended(child: ChildProcess, length: () => number): Promise<number>
  * Closes the streams of a process that has exited, which background programs of a hook may hold open. All that git said is in
  * its pipes by then, so that a turn of the event loop without output is the end; no time would be, as this process may be busy.
  */
-async function drain({ stdout, stderr }: ChildProcess, length: () => number): Promise<void> {
+async function drain({ stdout, stderr }: ChildProcess): Promise<void> {
+  let pieces = 0;
+  for (const stream of [stdout, stderr]) stream?.on("data", () => pieces++);
   let before: number;
   do {
-    before = length();
+    before = pieces;
     // The event loop reads between the two.
     await nextTurn();
     await nextTurn();
-  } while (length() > before);
+  } while (pieces > before);
   stdout?.destroy();
   stderr?.destroy();
 }

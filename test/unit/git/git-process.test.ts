@@ -51,6 +51,7 @@ test("a process that is busy when git ends reads all that git has said", async (
 test("a program that git leaves behind does not keep its answer, with what it had said", async () => {
   const script = "sleep 600 & echo $!; exit 3";
   const { code, stdout } = await runGit({ file: "sh", args: ["-c", script], env: ENV }, LIMITS);
+  expect(stdout).toMatch(/^[1-9]\d*\n$/);
   process.kill(Number(stdout), "SIGKILL");
   expect(code).toBe(3);
 });
