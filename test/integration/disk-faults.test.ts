@@ -215,6 +215,8 @@ test("without inodes sessions go on with their recordings, new ones are refused 
   await eventually(async () => (await printer.told()).at(-1) === FAILED || undefined, "the log");
   await makeRoom();
   await eventually(async () => (await printer.told()).at(-1) === HEALED || undefined, "the log");
+  const told = await printer.told();
+  expect(told).toEqual(told.map((_, index) => (index % 2 === 0 ? FAILED : HEALED)));
   const { id } = await rest.run("echo again");
   expect(await rest.ended(id)).toMatchObject({ exitCode: 0 });
   const { text } = await rest.get(`/api/sessions/${printer.id}/recording`);

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { AccessTokens } from "../../../../src/auth/tokens/access-token.ts";
@@ -49,13 +50,32 @@ async function scratch() {
   await writeFile(path, JSON.stringify({ version: 1, instance: INSTANCE, records: [KNOWN] }));
   const warnings: string[] = [];
   const log = { warn: (_: unknown, message: string) => void warnings.push(message) };
+  const writes: Promise<void>[] = [];
+  const store = (write: () => Promise<void>): Promise<void> => {
+    const written = write();
+    writes.push(written);
+    return written;
+  };
+  /** Resolves when nothing is written any more, also of what nobody waits for. */
+  const stored = async (): Promise<void> => {
+    let before: number;
+    do {
+      before = writes.length;
+      await Promise.allSettled(writes);
+      await nextTurn();
+    } while (writes.length > before);
+  };
   const open = async (secret = SECRET) => {
     const now = () => clock.ms;
-    const records = await openFileRecords({ path, now, log });
+    const records = await openFileRecords({ path, now, log, store });
     const logins = new LoginRecords({ records, now, log });
     return new AccessTokens({ secret: Secret.fromText(secret), records, logins, now });
   };
-  return { clock, path, warnings, open, [Symbol.asyncDispose]: () => directory.remove() };
+  const dispose = async (): Promise<void> => {
+    await stored();
+    await directory.remove();
+  };
+  return { clock, path, warnings, open, [Symbol.asyncDispose]: dispose };
 }
 
 test.each(["", "{", '{"version":2}', '{"version":1,"instance":"x","records":[]}'])(
