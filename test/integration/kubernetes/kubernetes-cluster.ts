@@ -18,6 +18,9 @@ export const REMOTE = "app.kubernetes.io/component=remote";
 export const HQ_DEPLOYMENT = "deployment/ttyhq-hq";
 export const REMOTES = "statefulset/ttyhq-remote";
 
+/** The kinds whose pods stay away from the spare node. */
+const PINNED = { none: "Deployment|StatefulSet", hq: "StatefulSet", all: undefined };
+
 export type StartOptions = {
   /** Two unless given. */
   readonly remotes?: number;
@@ -32,7 +35,7 @@ export type StartOptions = {
   /** On top of the project's own files: entries of a kustomization. */
   readonly patches?: readonly object[];
   /** Which of its pods may be placed on the spare node. None unless given: it dies while other tests run. */
-  readonly spareNodeUse?: "all" | "hq";
+  readonly spareNodeUse?: keyof typeof PINNED;
 };
 
 /** Disposing it removes the namespace and everything in it. */
@@ -160,7 +163,8 @@ export class KubernetesCluster implements AsyncDisposable {
 
   /** What an operator's own overlay would be. Limits of calls are for people, not for tests. */
   async #kustomization(folder: string, options: StartOptions): Promise<object> {
-    const { settings = [], remoteSettings = [], patches = [], spareNodeUse } = options;
+    const { settings = [], remoteSettings = [], patches = [], spareNodeUse = "none" } = options;
+    const pinned = NODE_PROGRAM && PINNED[spareNodeUse];
     const components = [
       ...(options.hasTls === true ? ["tls"] : []),
       ...(options.sharedRegistry === undefined ? [] : ["ha", options.sharedRegistry]),
@@ -185,20 +189,18 @@ export class KubernetesCluster implements AsyncDisposable {
           target: { kind: "Service", name: "ttyhq-hq" },
           patch: JSON.stringify([{ op: "add", path: "/spec/type", value: "NodePort" }]),
         },
-        ...(spareNodeUse === "all" || NODE_PROGRAM === undefined
-          ? []
-          : [await this.#onOldestNode(spareNodeUse)]),
+        ...(pinned ? [await this.#onOldestNode(pinned)] : []),
         ...patches,
       ],
     };
   }
 
-  async #onOldestNode(except?: "hq"): Promise<object> {
+  async #onOldestNode(kind: string): Promise<object> {
     const [oldest] = await this.kubectl.nodes();
     const label = "kubernetes.io/hostname";
     const nodeSelector = { [label]: oldest?.metadata.labels[label] };
     return {
-      target: { kind: except === "hq" ? "StatefulSet" : "Deployment|StatefulSet" },
+      target: { kind },
       patch: JSON.stringify([{ op: "add", path: "/spec/template/spec/nodeSelector", value: nodeSelector }]),
     };
   }

@@ -1,5 +1,6 @@
 // One more node, which a test may drain and let die.
 import { env } from "node:process";
+import { afterAll, beforeAll } from "vitest";
 import { IMAGE } from "../containers/built-image.ts";
 import { output } from "../containers/docker.ts";
 import type { Kubectl } from "./kubectl.ts";
@@ -40,6 +41,23 @@ export class SpareNode implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await act("down");
   }
+}
+
+/** One for all tests of a suite, joined when it is this one's turn among the suite's hooks. */
+export function stagedSpareNode(kubectl: () => Kubectl): { readonly node: SpareNode } {
+  let node: SpareNode | undefined;
+  beforeAll(async () => {
+    node = await SpareNode.join(kubectl());
+  });
+  afterAll(async () => {
+    await node?.[Symbol.asyncDispose]();
+  });
+  return {
+    get node() {
+      if (node === undefined) throw new Error("the spare node has not joined");
+      return node;
+    },
+  };
 }
 
 async function namesOf(kubectl: Kubectl): Promise<readonly string[]> {
