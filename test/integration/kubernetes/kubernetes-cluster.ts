@@ -6,6 +6,7 @@ import { join, relative } from "node:path";
 import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
 import { IMAGE, ROOT } from "../containers/built-image.ts";
 import { output } from "../containers/docker.ts";
 import { encryptedAccess, plainAccess } from "./hq-access.ts";
@@ -20,6 +21,9 @@ export const REMOTES = "statefulset/ttyhq-remote";
 
 /** The kinds whose pods stay away from the spare node. */
 const PINNED = { none: "Deployment|StatefulSet", hq: "StatefulSet", all: undefined };
+
+/** What the HQ answers when it does not reach a remote, or has just removed it. */
+const UNREACHED: readonly string[] = ["remote_unreachable", "remote_timeout", "remote_not_found"];
 
 export type StartOptions = {
   /** Two unless given. */
@@ -94,13 +98,25 @@ export class KubernetesCluster implements AsyncDisposable {
     return this.eventually(check, `the registration of ${name}`);
   }
 
-  /** Resolves when the HQ lists these remotes and no others. */
+  /** Resolves when the HQ lists these remotes and no others, and reaches each: DNS may know a new pod after it has registered. */
   async lists(names: readonly string[]): Promise<void> {
     const check = async (): Promise<true | undefined> => {
       const listed = (await this.client.api.call(endpoints.listRemotes)).map(({ name }) => name);
-      return listed.toSorted().join() === names.toSorted().join() || undefined;
+      if (listed.toSorted().join() !== names.toSorted().join()) return undefined;
+      const reached = await Promise.all(names.map((name) => this.#reaches(name)));
+      return reached.every(Boolean) || undefined;
     };
     await this.eventually(check, `a list of the remotes ${names}`);
+  }
+
+  async #reaches(name: string): Promise<boolean> {
+    try {
+      await this.client.api.call(endpoints.refreshSessions, { params: { name }, body: {} });
+      return true;
+    } catch (error) {
+      if (error instanceof ServiceError && UNREACHED.includes(error.code)) return false;
+      throw error;
+    }
   }
 
   /** Resolves when another pod has taken this one's place and is ready. */

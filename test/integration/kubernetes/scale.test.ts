@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { answers } from "../cluster/shell.ts";
 import { ROOT } from "../containers/built-image.ts";
 import { type Ran, run } from "../containers/docker.ts";
-import { CHANGE_TIMEOUT_MS, isReady } from "./kubectl.ts";
+import { CHANGE_TIMEOUT_MS, isReady, type Pod } from "./kubectl.ts";
 import { REMOTES } from "./kubernetes-cluster.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
@@ -18,7 +18,8 @@ async function scaled(count: number): Promise<number> {
   await cluster.kubectl.does("scale", REMOTES, `--replicas=${count}`);
   await cluster.eventually(async () => {
     const pods = await cluster.kubectl.allPods("app.kubernetes.io/component=remote");
-    return (pods.length === count && pods.every(isReady)) || undefined;
+    const serves = (pod: Pod): boolean => isReady(pod) && pod.metadata.deletionTimestamp === undefined;
+    return (pods.length === count && pods.every(serves)) || undefined;
   }, `${count} pods`);
   const since = performance.now();
   await cluster.lists(Array.from({ length: count }, (_, index) => `ttyhq-remote-${index}`));
