@@ -9,7 +9,7 @@ import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { ask } from "../harness/http.ts";
 import { expectedOutput, OutputComparison } from "./expected-output.ts";
-import { gatedOracle, gateKey, READY_BYTES } from "./gated-oracle.ts";
+import { END_KEY, gatedOracle, gateKey, READY_BYTES } from "./gated-oracle.ts";
 import { IdleViewer } from "./idle-viewer.ts";
 
 const STEADY = 89;
@@ -17,9 +17,11 @@ const SLOW = 10;
 const MIB = 1024 * 1024;
 /** With each the slow ones read a half, and the stalled one nothing. */
 const STEP_BYTES = MIB;
-/** Before the steady ones come: the network between holds 20 MiB of what somebody does not read. */
-const EARLY_STEPS = 24;
-const STEPS = EARLY_STEPS + 12;
+/** Once the steady ones are there. */
+const LATER_STEPS = 12;
+const MAX_STEPS = 50;
+/** How far the stalled one is behind when the steady ones come. What the network holds of it, 6 to 32 MiB, is not part of it. */
+const MIN_LAG_BYTES = 8 * MIB;
 const MAX_GROWTH_BYTES = 32 * MIB;
 const MAX_WAKING_MS = 300;
 const MAX_PERFORMANCES = 5;
@@ -34,6 +36,8 @@ beforeAll(async () => {
 }, BUILD_TIMEOUT_MS);
 
 type Audience = {
+  /** Printed before all of them were there. */
+  readonly earlySteps: number;
   readonly steady: readonly TerminalClient[];
   /** Of the steady ones. */
   readonly outputs: readonly OutputComparison[];
@@ -68,13 +72,14 @@ test("100 viewers, 10 of them slow and 1 stalled, are one upstream socket and li
 async function perform(stage: Stage, seed: number): Promise<Measured> {
   const { hq, box, client } = stage;
   const before = await memoryOf(hq);
-  const due = expectedOutput({ bytes: printedAfter(STEPS), seed });
-  const gate = { keys: STEPS, pieces: 1, pieceBytes: STEP_BYTES, pauseS: 0 };
+  const due = expectedOutput({ bytes: printedAfter(MAX_STEPS), seed });
+  const gate = { keys: MAX_STEPS, pieces: 1, pieceBytes: STEP_BYTES, pauseS: 0 };
   const { remoteId } = await box.health();
   const { id } = await client.api.create({ command: gatedOracle(gate, { seed }), remoteId });
   await using stack = new AsyncDisposableStack();
   const idle = { sessionId: id, due };
-  const audience = await assemble(client, idle, stack);
+  const audience = await assemble(stage, idle, stack);
+  const bytes = printedAfter(audience.earlySteps + LATER_STEPS);
 
   const most = await play(audience, hq);
   expect(await metric(hq, "ttyhq_uplinks")).toBe(1);
@@ -83,15 +88,15 @@ async function perform(stage: Stage, seed: number): Promise<Measured> {
 
   const { stalled } = audience;
   const started = performance.now();
-  await stalled.reach(printedAfter(STEPS));
+  await stalled.reach(bytes);
   const wakingMs = performance.now() - started;
   // More than once if the network took some more in between, as on a busy machine.
   expect(stalled.output.skips).toBeGreaterThan(0);
   await using fresh = await IdleViewer.open(client.access, { ...idle, hasScreen: true });
-  await fresh.reach(printedAfter(STEPS));
+  await fresh.reach(bytes);
   expect(await stalled.screen()).toEqual(await fresh.screen());
 
-  await end(audience, due.length);
+  await end(audience, bytes);
   return { growth: Math.max(most, await memoryOf(hq)) - before, wakingMs };
 }
 
@@ -101,7 +106,7 @@ function printedAfter(step: number): number {
 
 /** Slow ones and the stalled one are far behind when the steady ones come. */
 async function assemble(
-  client: ServerClient,
+  { client, hq }: Stage,
   idle: { readonly sessionId: string; readonly due: Buffer },
   stack: AsyncDisposableStack,
 ): Promise<Audience> {
@@ -115,10 +120,15 @@ async function assemble(
   const leading = new OutputComparison(idle.due, 0);
   const lead = await attach(leading);
   await lead.reaches(READY_BYTES);
-  for (let step = 1; step <= EARLY_STEPS; step += 1) await advance([lead], slow, step);
+  let earlySteps = 0;
+  while ((await metric(hq, "ttyhq_viewer_lag_max_bytes")) < MIN_LAG_BYTES) {
+    earlySteps += 1;
+    expect(earlySteps, "steps until the network was full").toBeLessThanOrEqual(MAX_STEPS - LATER_STEPS);
+    await advance([lead], slow, earlySteps);
+  }
   const later = Array.from({ length: STEADY - 1 }, () => new OutputComparison(idle.due, leading.next));
   const others = await Promise.all(later.map(attach));
-  return { steady: [lead, ...others], outputs: [leading, ...later], slow, stalled };
+  return { earlySteps, steady: [lead, ...others], outputs: [leading, ...later], slow, stalled };
 }
 
 /** Resolves when the session has printed one more piece and who reads has it. */
@@ -134,18 +144,18 @@ async function advance(
 }
 
 /** Returns what the HQ had in memory at most. */
-async function play({ steady, slow }: Audience, hq: StartedService): Promise<number> {
+async function play({ earlySteps, steady, slow }: Audience, hq: StartedService): Promise<number> {
   let most = 0;
-  for (let step = EARLY_STEPS + 1; step <= STEPS; step += 1) {
-    await advance(steady, slow, step);
+  for (let step = 1; step <= LATER_STEPS; step += 1) {
+    await advance(steady, slow, earlySteps + step);
     most = Math.max(most, await memoryOf(hq));
   }
   return most;
 }
 
 async function end({ steady, outputs, slow, stalled }: Audience, bytes: number): Promise<void> {
-  await Promise.all(slow.map((viewer) => viewer.reach(printedAfter(STEPS))));
-  await steady[0]?.type(gateKey(STEPS + 1));
+  await Promise.all(slow.map((viewer) => viewer.reach(bytes)));
+  await steady[0]?.type(END_KEY);
   const exits = await Promise.all(steady.map((viewer) => viewer.ended()));
   expect(exits.map(({ exitCode }) => exitCode)).toEqual(steady.map(() => 0));
   await Promise.all([...slow, stalled].map((viewer) => viewer.reach(bytes)));

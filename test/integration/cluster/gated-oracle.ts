@@ -16,6 +16,9 @@ export const READY_BYTES = 64;
 /** One for each gate. A key that was typed twice, because nobody knew whether it had arrived, opens no later gate. */
 const KEYS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/** Ends the program at a gate; what is behind it is not printed. */
+export const END_KEY = "0";
+
 /** $1 keys, $2 pieces, $3 bytes of a piece, $4 s. Through a pipe and a raw terminal the oracle's bytes stay as they are. */
 const SCRIPT = `
 stty raw -echo
@@ -23,7 +26,11 @@ keys=$1 pieces=$2 bytes=$3 pause=$4
 shift 4
 key() {
   wanted=$(printf %s ${KEYS} | cut -c "$1")
-  while [ "$(head -c 1 </dev/tty)" != "$wanted" ]; do :; done
+  typed=
+  while [ "$typed" != "$wanted" ]; do
+    typed=$(head -c 1 </dev/tty)
+    [ "$typed" != ${END_KEY} ] || exec cat >/dev/null
+  done
 }
 "$@" </dev/null | {
   head -c ${READY_BYTES}
