@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by .ci/run: a real cluster of two nodes on this machine, for as long as its tests run. See the lab's README.
+# Sourced by .ci/run: runs a real cluster of two nodes on this machine while its tests run. See the lab's README.
 
 LAB=../shared/k8s-lab
 export R=${R:-$HOME/.cache/k8s-lab}
@@ -10,7 +10,7 @@ is_up=''
 
 has_lab() { [ -d "$LAB" ]; }
 
-# Its Kubernetes is compiled once for all runs on this machine, beside `npm ci`.
+# The lab's Kubernetes is compiled once for all runs on this machine, in parallel with `npm ci`.
 begin_lab() {
   lab_packages || return
   if [ -x "$R/bin/pause" ]; then return 0; fi
@@ -29,12 +29,12 @@ lab_packages() {
   [ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
   [ "${#missing[@]}" -gt 0 ] || return 0
   echo "lab: installing ${missing[*]}"
-  # An old list of packages may do as well.
+  # An outdated package list may still work.
   DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 update || true
   DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}"
 }
 
-# Its last line is the sum of the tests.
+# The last line is the sum of the tests.
 test_on_lab() {
   KUBECONFIG=$R/run/conf/admin.kubeconfig TTYHQ_IMAGE=$LAB_IMAGE TTYHQ_TEST_NODE=$(realpath "$LAB/node2.sh") \
     node_modules/.bin/node scripts/test.ts kubernetes
@@ -50,16 +50,16 @@ await_lab() {
 }
 
 up_lab() {
-  # There the Redis of two HQs runs in this image as well.
+  # There this image also runs the Redis of two HQs.
   IMAGE=$LAB_IMAGE sh docker/build.sh --quiet --build-arg PACKAGES=redis-server || return
-  # Of a run that was killed.
+  # Left over from a killed run.
   "$LAB/down.sh" -x || return
   is_up=yes
   IMAGES=$LAB_IMAGE "$LAB/up.sh"
 }
 
 stop_lab() {
-  # A process group of its own.
+  # Runs in a process group of its own.
   if [ -n "$builder" ]; then kill -- "-$builder" 2>/dev/null; fi
   if [ -n "$is_up" ]; then
     "$LAB/node2.sh" down

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds the image ttyhq:dev (IMAGE names another one) as this machine's own npm and apt are configured: registries,
-# mirrors, proxies and certificate authorities go into the build as secrets, and nothing of them into the image.
-# The image has its bill of materials in it; SBOM=FILE puts a copy there.
-# ARCH=arm64 builds the image for that architecture; an emulator (Debian's qemu-user-static) runs the programs that its packages install.
+# Builds the image ttyhq:dev (IMAGE names another one) with this machine's npm and apt configuration: registries, mirrors,
+# proxies and certificate authorities go into the build as secrets, and do not enter the image.
+# The image contains its bill of materials; SBOM=FILE writes a copy.
+# ARCH=arm64 builds the image for that architecture; an emulator (Debian's qemu-user-static) runs the install scripts of its packages.
 # Usage: docker/build.sh [option of `docker build`]…, such as --build-arg PACKAGES="python3 vim"
 set -eu
 
@@ -10,7 +10,7 @@ IMAGE=${IMAGE:-ttyhq:dev}
 NODE_IMAGE=${NODE_IMAGE:-node:24-bookworm-slim}
 PULL_SECONDS=300
 WAIT_SECONDS=1800
-# More, and BuildKit refuses the secret.
+# BuildKit refuses larger secrets.
 MAX_SECRET_BYTES=500000
 SYSTEM_CA=/etc/ssl/certs/ca-certificates.crt
 
@@ -19,7 +19,7 @@ main() {
   # shellcheck source=scripts/debian.sh
   . scripts/debian.sh
   docker version >/dev/null 2>&1 || fail "no engine answers: run docker/ensure-engine.sh"
-  # A second build waits for the first, and then finds most of it done.
+  # A second build waits for the first, and then finds most of it cached.
   exec 9<docker/Dockerfile
   flock -w "$WAIT_SECONDS" 9 || fail "another build here has not ended in $WAIT_SECONDS s"
   ensure_base "$NODE_IMAGE"
@@ -35,7 +35,7 @@ main() {
   esac
   secrets=$(mktemp -d)
   trap 'rm -rf "$secrets"' EXIT
-  # At the end by a signal dash would leave it there.
+  # Otherwise dash would leave it there when a signal ends it.
   trap 'exit 143' HUP INT TERM
   write_npm_secrets
   write_apt_secrets
@@ -43,7 +43,7 @@ main() {
   for secret in "$secrets"/*; do
     [ ! -s "$secret" ] || set -- --secret "id=${secret##*/},src=$secret" "$@"
   done
-  # Builders know these by name and keep them out of the image.
+  # Builders know these variables by name and keep them out of the image.
   for proxy in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
     case $(printenv "$proxy" || true) in
       '') ;;
@@ -51,7 +51,7 @@ main() {
       *) set -- --build-arg "$proxy" "$@" ;;
     esac
   done
-  # The engine's own builder: others know no images that were made here.
+  # The engine's own builder: other builders cannot use locally built images.
   docker buildx build --builder default --load --file docker/Dockerfile --tag "$IMAGE" \
     --build-arg "NODE_IMAGE=$NODE_IMAGE" --build-arg "VERSION=$(version)" --build-arg "REVISION=$(revision)" "$@" .
   [ -z "${SBOM:-}" ] || docker run --rm --network none --entrypoint cat "$IMAGE" /opt/ttyhq/sbom.cdx.json >"$SBOM"
@@ -64,7 +64,7 @@ ensure_base() {
   docker/base/build.sh "$1"
 }
 
-# Of the npm configuration: where packages come from, how they are reached and who asks. The rest is about this machine.
+# Selects the npm settings for registries, proxies and credentials. The others concern only this machine.
 write_npm_secrets() {
   command -v npm >/dev/null 2>&1 || return 0
   settings=$(npm config get globalconfig userconfig cafile 2>/dev/null)
@@ -84,12 +84,12 @@ write_npm_secrets() {
 
 setting() { echo "$settings" | sed -n "s/^$1=//p"; }
 
-# The mirrors of this machine know the image's release where the machine runs it itself.
+# This machine's mirrors have the image's release only if the machine runs that release itself.
 write_apt_secrets() {
   command -v apt-get >/dev/null 2>&1 || return 0
   debian_mirrors |
     awk '$1 == "Debian" && $2 == "main" && $3 ~ /^bookworm/ { print "deb", $4, $3, "main" }' >"$secrets/apt_sources"
-  # The image has no authorities until their package is installed.
+  # The image has no certificate authorities until their package is installed.
   if grep -q '^deb https:' "$secrets/apt_sources" && [ ! -e "$secrets/ca" ] && [ -r "$SYSTEM_CA" ] &&
     [ "$(wc -c <"$SYSTEM_CA")" -le "$MAX_SECRET_BYTES" ]; then
     cp "$SYSTEM_CA" "$secrets/ca"

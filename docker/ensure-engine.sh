@@ -1,6 +1,6 @@
 #!/bin/sh
-# Brings a Docker engine with Compose v2 and buildx to a Debian machine where none answers, and starts it where no init
-# system does. Where all that answers it does nothing, and needs neither root nor a network.
+# Installs a Docker engine with Compose v2 and buildx on a Debian machine if none answers, and starts it if no init
+# system does. If all of that answers it does nothing, and needs neither root nor a network.
 set -eu
 # shellcheck source=scripts/debian.sh
 . "$(dirname "$0")/../scripts/debian.sh"
@@ -59,9 +59,9 @@ install_missing() {
 
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  # At the end by a signal dash would leave it there.
+  # Otherwise dash would leave it there when a signal ends it.
   trap 'exit 143' HUP INT TERM
-  # An old list of packages may do as well, so only the installation decides.
+  # An outdated package list may still work, so only the installation decides.
   apt update || say "the list of packages could not be refreshed"
   offered=''
   not_offered=''
@@ -69,14 +69,14 @@ install_missing() {
     case $want in
       docker-compose) choose docker-compose-plugin docker-compose-v2 docker-compose ;;
       docker-buildx) choose docker-buildx-plugin docker-buildx ;;
-      # An older release has the client in the engine's package.
+      # Older releases have the client in the engine's package.
       docker-cli) choose docker-cli docker.io ;;
       *) choose "$want" ;;
     esac
     if [ -n "$chosen" ]; then offered="$offered $chosen"; else not_offered="$not_offered $want"; fi
   done
   say "installing$offered$not_offered"
-  # Compose v2 and buildx need nothing but libc 2.34.
+  # Compose v2 and buildx need only libc 2.34.
   # shellcheck disable=SC2086 # a list of words
   [ -z "$not_offered" ] || fetch_newer "$work" $not_offered
   # shellcheck disable=SC2046,SC2086 # lists of words
@@ -90,32 +90,33 @@ start_engine() {
     wait_for_engine || fail "docker was started but does not answer: see journalctl -u docker"
     return
   fi
-  # What was installed a moment ago may have been started by its package.
+  # The package may have started the engine that it has just installed.
   if pidof dockerd >/dev/null && wait_for_engine; then return; fi
   start_dockerd || fail "the engine does not start; the end of $LOG:
 $($as_root tail -n 8 "$LOG" 2>/dev/null)"
 }
 
-# Starts the engine out of reach of what ends this script, its terminal or its session. It fails when no engine answers
-# within START_SECONDS. It takes the best storage driver that works where its data is, by itself.
+# Starts the engine so that it outlives this script, its terminal and its session. Fails if no engine answers within
+# START_SECONDS. The engine selects the best storage driver for its data directory.
 start_dockerd() {
   say "starting dockerd, which logs to $LOG"
   forget_dead_pid /var/run/docker.pid dockerd
   forget_dead_pid /var/run/docker/containerd/containerd.pid containerd
-  # The lock and whatever else was inherited is closed: a pipe that reads this script's output must end with it.
+  # Closes the lock and other inherited descriptors, so that a pipe that reads this script's output ends with the
+  # script.
   # shellcheck disable=SC2016 # the inner shell's variables
   $as_root sh -c 'cd /; log=$1; shift; exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec setsid dockerd "$@" </dev/null >"$log" 2>&1 &' \
     sh "$LOG" "--mtu=$(uplink_mtu)"
   wait_for_engine
 }
 
-# A pid file outlives a machine that was cut off, and its number may belong to another process by now.
+# A pid file survives a power loss, and its number may belong to another process.
 forget_dead_pid() {
   pid=$(cat "$1" 2>/dev/null) || return 0
   [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] || $as_root rm -f "$1"
 }
 
-# Of the interface that leads out: containers that send larger packets would wait for answers in vain.
+# The MTU of the outgoing interface: containers that send larger packets would get no answers.
 uplink_mtu() {
   device=$(awk '$2 == "00000000" { print $1; exit }' /proc/net/route)
   cat "/sys/class/net/$device/mtu" 2>/dev/null || echo 1500
@@ -123,9 +124,9 @@ uplink_mtu() {
 
 wait_for_engine() {
   deadline=$(($(date +%s) + START_SECONDS))
-  # Given a moment to appear.
+  # Waits briefly for the file to appear.
   sleep 0.5
-  # As root: whoever runs this may not be allowed to ask.
+  # As root, because the caller may not have access to the engine.
   until $as_root timeout "$ANSWER_SECONDS" docker version >/dev/null 2>&1; do
     pidof dockerd >/dev/null || return 1
     [ "$(date +%s)" -lt "$deadline" ] || return 1

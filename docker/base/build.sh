@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes the image that docker/Dockerfile starts from where no image registry is at hand: Debian bookworm by debootstrap,
-# Node with its headers and npm out of the npm registry, laid out as in the official image of the same name.
-# Where an image of that name exists it does nothing. ARCH, such as arm64, makes it for another architecture, whose programs an
-# emulator runs (Debian's qemu-user-static). Usage: docker/base/build.sh [NAME]
+# Builds the base image of docker/Dockerfile without an image registry: Debian bookworm by debootstrap, Node with its headers
+# and npm from the npm registry, with the layout of the official image of the same name. If an image of that name exists it
+# does nothing. ARCH, such as arm64, builds it for another architecture, whose programs an emulator runs (Debian's
+# qemu-user-static). Usage: docker/base/build.sh [NAME]
 set -eu
 
 NAME=${1:-node:24-bookworm-slim}
@@ -25,7 +25,7 @@ main() {
   work=$(mktemp -d)
   tree=$work/tree
   trap '$as_root rm -rf --one-file-system "$work"' EXIT
-  # At the end by a signal dash would leave it there.
+  # Otherwise dash would leave it there when a signal ends it.
   trap 'exit 143' HUP INT TERM
   make_debian
   add_node
@@ -33,7 +33,7 @@ main() {
   say "made $NAME in $(($(date +%s) - started)) s"
 }
 
-# A fresh machine has no list of packages yet; an old one may do as well.
+# A fresh machine has no package list yet; an outdated one may still work.
 install_debootstrap() {
   apt update || say "the list of packages could not be refreshed"
   apt install --no-install-recommends debootstrap
@@ -44,8 +44,8 @@ make_debian() {
   say "debootstrap of Debian $SUITE"
   $as_root debootstrap --variant=minbase --arch="$ARCH" "$SUITE" "$tree" "$mirror" >"$work/log" 2>&1 ||
     fail "debootstrap failed: $(tail -n 5 "$work/log")"
-  # From here on the tree is like the official slim image: Debian's own address of its mirrors, and no documents but the
-  # licences, now or when packages are added.
+  # From here on the tree equals the official slim image: Debian's own mirror addresses, and no documents but the
+  # licences, now and when packages are added.
   printf 'deb http://deb.debian.org/debian %s main\n' "$SUITE" "$SUITE-updates" | write etc/apt/sources.list
   printf 'deb http://deb.debian.org/debian-security %s-security main\n' "$SUITE" | write etc/apt/sources.list.d/security.list
   write etc/dpkg/dpkg.cfg.d/docker <<'CONF'
@@ -55,7 +55,7 @@ path-exclude /usr/share/info/*
 path-exclude /usr/share/locale/*
 path-exclude /usr/share/man/*
 CONF
-  # Services are not started while packages are installed.
+  # Prevents services from starting while packages are installed.
   printf '#!/bin/sh\nexit 101\n' | write usr/sbin/policy-rc.d
   $as_root chmod 755 "$tree/usr/sbin/policy-rc.d"
   $as_root find "$tree/usr/share/doc" -depth -type f ! -name copyright -delete
@@ -85,14 +85,14 @@ add_node() {
   $as_root chown -R 0:0 "$local"
 }
 
-# unpack PACKAGE FOLDER: as the site's npm is configured.
+# unpack PACKAGE FOLDER: uses the site's npm configuration.
 unpack() {
   mkdir "$2"
   (cd "$work" && npm pack --silent "$1" >"$work/packed") || fail "$1 could not be had from the npm registry"
   tar -xzf "$work/$(tail -n 1 "$work/packed")" -C "$2" --strip-components=1
 }
 
-# `docker import` of an older engine gives the image this machine's architecture.
+# `docker import` of older engines gives the image this machine's architecture.
 import() {
   mkdir "$work/image"
   $as_root tar -C "$tree" --one-file-system --numeric-owner -c . >"$work/image/tree.tar"
@@ -105,7 +105,7 @@ DOCKERFILE
   docker buildx build --builder default --load --quiet --platform "linux/$ARCH" --tag "$NAME" "$work/image" >/dev/null
 }
 
-# The mirror that this machine uses where it is a Debian.
+# The mirror of this machine, if it runs Debian.
 debian_mirror() {
   mirror=$(debian_mirrors | awk '$1 == "Debian" && $3 !~ /-/ { print $4; exit }')
   echo "${mirror:-http://deb.debian.org/debian}"

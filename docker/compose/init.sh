@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes what compose.yaml needs: the image of this checkout, and where they are missing the password of the HQ, the token with
-# which remotes join it and, for the profile `tls`, a private authority and the certificates of an HQ and its remotes. Secrets
-# that are there stay, so it may run before every start; after a pull it builds the new image.
+# Creates what compose.yaml needs: the image of this checkout and missing secrets. These are the password of the HQ, the
+# remotes' join token and, for the profile `tls`, a private authority and the certificates of an HQ and its remotes.
+# Existing secrets stay, so it may run before every start; after a pull it builds the new image.
 # Usage: docker/compose/init.sh [PROJECT]; TTYHQ_SECRETS names another folder, TTYHQ_IMAGE another image, as in compose.yaml.
 set -eu
 umask 077
@@ -21,12 +21,12 @@ main() {
   if command -v openssl >/dev/null 2>&1; then
     make_authority
     make_certificate hq hq-tls "DNS:hq-tls,DNS:localhost,IP:127.0.0.1"
-    # Containers have their network's name for a domain.
+    # Containers use the name of their network as domain.
     make_certificate remote "any.$project.internal" "DNS:*.$project.internal"
   else
     echo "no openssl: made no certificates for the profile tls" >&2
   fi
-  # An image of another name may be somebody else's. Where nothing has changed since the last build this takes seconds.
+  # An image of another name may belong to somebody else. Without changes since the last build this takes seconds.
   [ -n "${TTYHQ_IMAGE:-}" ] && docker image inspect "$image" >/dev/null 2>&1 || IMAGE=$image "$here/../build.sh"
 }
 
@@ -38,7 +38,7 @@ make_authority() {
   rm new.crt
 }
 
-# make_certificate FILE HOST NAMES: unless there is one for that host which is valid for another month.
+# make_certificate FILE HOST NAMES: skips a certificate for that host that is valid for another month.
 make_certificate() {
   if [ -s "$1.key" ] && openssl x509 -in "$1.crt" -noout -checkend "$RENEWAL_SECONDS" >/dev/null 2>&1 &&
     openssl verify -CAfile ca.crt -verify_hostname "$2" "$1.crt" >/dev/null 2>&1; then
@@ -54,7 +54,7 @@ make_certificate() {
   rm new.ext new.key new.csr new.crt
 }
 
-# The containers have another user than whoever made this file. Others do not get into this folder.
+# The containers run as another user than the owner of this file. Other users cannot enter this folder.
 keep() {
   cat >"$1"
   chmod 0644 "$1"
