@@ -1,4 +1,4 @@
-// Builds dist/ when there is none or when a source has changed since. What `npm start` does first.
+// Builds dist/ if it is missing or a source has changed. The first step of `npm start`.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build, ROOT, runBuild, STAMP } from "./build.ts";

@@ -1,4 +1,4 @@
-// Builds dist/: the programs by Rolldown, the page by Vite. A build that fails leaves the old dist/ as it was.
+// Builds dist/: the programs by Rolldown, the page by Vite. A failed build leaves the old dist/ unchanged.
 import {
   access,
   chmod,
@@ -21,7 +21,7 @@ import { sourceFingerprint } from "./fingerprint.ts";
 import { packagesOf } from "./sbom/npm-packages.ts";
 
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** Holds the fingerprint of the sources that a dist/ was built from. */
+/** Holds the fingerprint of the sources of a dist/. */
 export const STAMP = ".built";
 
 const NATIVE_MODULE = "build/Release/ttyhq.node";
@@ -30,14 +30,14 @@ const brotli = promisify(brotliCompress);
 const gzip = promisify(gzipCompress);
 
 /**
- * Builds dist/ anew and puts it in the place of the old one. Throws when anything does not build. The
- * bundlers are loaded by need: `npm start` does not wait for them where nothing is to be built.
+ * Builds dist/ and replaces the old one. Throws if any part does not build. The bundlers are loaded on demand, so that
+ * `npm start` does not wait for them if nothing has to be built.
  */
 export async function build(): Promise<void> {
   const started = performance.now();
   await mustExist(NATIVE_MODULE, "`npm ci` makes it (it needs python3, make and g++)");
   await mustExist("src/main.ts", "without it there is nothing to build");
-  // Taken before the sources are read, so that a change made meanwhile is seen by the next build.
+  // Taken before the sources are read, so that the next build notices changes made meanwhile.
   const fingerprint = await sourceFingerprint(ROOT);
   await mkdir(join(ROOT, ".cache"), { recursive: true });
   const made = await mkdtemp(join(ROOT, ".cache/build-"));
@@ -54,8 +54,8 @@ export async function build(): Promise<void> {
 }
 
 /**
- * Chunks of the command line and the server: each has these modules and all that they import, except for what is in a
- * chunk above it. Other modules that are loaded when they are needed, such as a command, have chunks of their own.
+ * Chunks of the command line and the server. Each has these modules and their imports, except for those of a chunk
+ * above it. Other modules that are loaded on demand, such as commands, have chunks of their own.
  */
 const LAYERS = [
   { name: "command-line", test: /src.cli.program\.ts$/, priority: 6 },
@@ -69,8 +69,8 @@ const LAYERS = [
 ];
 
 /**
- * CommonJS, because an ES module that imports node:http loads everything that module offers, fetch included: 20 ms and
- * 6 MB of each process. Nothing is minified, so that stack traces show functions by their names.
+ * CommonJS, because an ES module that imports node:http loads all its exports, fetch included: 20 ms and 6 MB of each
+ * process. Nothing is minified, so that stack traces show the names of functions.
  */
 const OUTPUT: OutputOptions = {
   ...{ format: "cjs", entryFileNames: "[name].js", chunkFileNames: "[name].js" },
@@ -78,13 +78,13 @@ const OUTPUT: OutputOptions = {
   // Built two folders below the root and moved up to dist/.
   sourcemapPathTransform: (path) => path.replace("../../", "../"),
   comments: { legal: true, annotation: false, jsdoc: false },
-  // V8 keeps a file with any character beyond Latin-1 in two bytes for each character, and reads it slower.
+  // V8 stores a file with a character beyond Latin-1 in two bytes per character, and reads it slower.
   charset: "ascii",
 };
 
 /**
- * Express loads these at its start, for bodies, queries and files that http/ reads and sends itself: 900 KB, and a tenth of a
- * session host's start. Commander loads what starts processes, for commands that are programs of their own.
+ * Express loads these at its start for bodies, queries and files, which http/ handles itself: 900 KB, and a tenth of a
+ * session host's start. Commander loads the modules that start processes, for commands that are programs of their own.
  */
 const UNUSED = /^(?:body-parser|mime-types|qs|send|serve-static)$/;
 const WITHOUT_UNUSED: Plugin = {
@@ -96,7 +96,7 @@ const WITHOUT_UNUSED: Plugin = {
   load: (id) => (id === "\0unused" ? "export default {};" : null),
 };
 
-/** One bundle for each worker. The command line and the server share chunks, since most commands need few of them. */
+/** One bundle for each worker. The command line and the server share chunks, because most commands need few of them. */
 async function buildPrograms(dir: string): Promise<void> {
   const { rolldown } = await import("rolldown");
   const bundles = Object.entries(PROGRAMS).map(async ([name, source]) => {
@@ -114,7 +114,7 @@ async function buildPrograms(dir: string): Promise<void> {
   await writeFile(join(dir, "package.json"), '{ "type": "commonjs" }\n');
 }
 
-/** The text under which a bundled package may be passed on. */
+/** The licence text of a bundled package. */
 async function licenseOf(folder: string): Promise<string> {
   const { name, version, license } = JSON.parse(await readFile(join(ROOT, folder, "package.json"), "utf8"));
   const files = await Array.fromAsync(glob("LICEN[CS]E*", { cwd: join(ROOT, folder) }));
@@ -130,10 +130,10 @@ async function buildPage(outDir: string): Promise<void> {
   await compress(outDir);
 }
 
-/** Less is not worth the server's memory: fonts are compressed already. */
+/** Smaller savings are not worth the server's memory: fonts are compressed already. */
 const MAX_COMPRESSED_RATIO = 0.95;
 
-/** Puts `.br` and `.gz` beside each file that becomes notably smaller: the server sends them as they are. */
+/** Writes `.br` and `.gz` beside each file that becomes notably smaller: the server sends them unchanged. */
 async function compress(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -149,16 +149,16 @@ async function compress(folder: string): Promise<void> {
   }
 }
 
-/** Waits for both, so that nothing of a failed build is still writing afterwards; the first failure is thrown. */
+/** Waits for both, so that a failed build writes nothing afterwards; throws the first failure. */
 async function both(...parts: Promise<void>[]): Promise<void> {
   await Promise.allSettled(parts);
   await Promise.all(parts);
 }
 
-/** Two renames: whoever runs from the old folder meets a gap of microseconds, never half a build. */
+/** Two renames: programs that run from the old folder see a gap of microseconds, never half a build. */
 async function replace(target: string, made: string): Promise<void> {
   const old = `${made}.old`;
-  // Another build may put its folder there between the two renames; then that one is moved away too.
+  // Another build may create its folder between the two renames; then that one is moved away too.
   for (let attempt = 1; ; attempt++) {
     await rename(target, old).catch(unless("ENOENT"));
     try {
@@ -189,7 +189,7 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Runs a build as a command: one line of error and exit code 1 where it fails. */
+/** Runs a build as a command: prints one line of error and exits with 1 if it fails. */
 export async function runBuild(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# Sourced by the scripts that install Debian's packages. They have a function `fail`, which says a sentence and ends.
+# Sourced by the scripts that install Debian packages. They define a function `fail`, which prints a sentence and exits.
 
-# Sets $as_root: what comes before a command that root alone may run. $1: what to say where nobody can become root.
+# Sets $as_root: the prefix of commands that need root. $1: the message if root is not available.
 find_root() {
   as_root=''
   [ "$(id -u)" -ne 0 ] || return 0
   command -v sudo >/dev/null 2>&1 || fail "$1"
   as_root='sudo'
-  # Nobody is there to type a password.
+  # No terminal to type a password.
   [ -t 0 ] || as_root='sudo -n'
 }
 
@@ -26,8 +26,8 @@ choose() {
   chosen=''
 }
 
-# The mirrors of this machine's own sources, as others can use them: ORIGIN COMPONENT CODENAME ADDRESS, a line each. Of a list
-# in a file, as Debian's images for clouds have it, the first; discs and folders are this machine's alone.
+# Prints the mirrors of this machine's own sources for use elsewhere, one per line: ORIGIN COMPONENT CODENAME ADDRESS.
+# Of a mirror list in a file, as in Debian's cloud images, it prints the first; it skips discs and local folders.
 debian_mirrors() {
   # shellcheck disable=SC2016 # apt's own variables
   apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
@@ -44,9 +44,9 @@ debian_mirrors() {
     done
 }
 
-# fetch_newer FOLDER PACKAGE…: puts the packages there, out of a newer release of Debian, from the mirror that this
-# machine uses and by lists of its own: neither the machine's sources nor its lists change. It is for packages that need
-# of others no more than the older release has.
+# fetch_newer FOLDER PACKAGE…: downloads the packages from a newer release of Debian, from this machine's mirror and
+# with separate lists. The machine's sources and lists do not change. For packages whose dependencies the older release
+# fulfils.
 fetch_newer() {
   folder=$1
   shift
@@ -64,7 +64,7 @@ Dir::State::lists "$folder/lists";
 Dir::Cache "$folder/cache";
 APT::Sandbox::User "$(id -un)";
 CONF
-  # Of that release, whatever else is installed under the name.
+  # From that release, even if another version is installed.
   # shellcheck disable=SC2046 # a list of words
   (cd "$folder" && export APT_CONFIG="$folder/apt.conf" &&
     apt-get -qq -o Acquire::Retries=3 update &&

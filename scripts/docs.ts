@@ -1,4 +1,4 @@
-// Writes the documents that are made from the source; with --check, fails when one is stale.
+// Writes the documents that are generated from the source; with --check, fails if one is stale.
 import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { PACKAGED_UNITS } from "../src/cli/systemd/unit-file.ts";

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What dist/ is made of, from the root of the project: files, and folders with all that is in them. */
+/** The inputs of dist/, from the root of the project: files, and folders with all their content. */
 const FILES = ["package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
 const FOLDERS = ["src", "scripts"];
 
 /**
- * A hash of the names and contents of all sources in `root`, as hex. Contents and not times, because git sets
- * times as it likes and a file that was removed leaves none.
+ * A hash of the names and contents of all sources in `root`, as hex. It ignores times, because git sets them
+ * arbitrarily and a removed file leaves none.
  */
 export async function sourceFingerprint(root: string): Promise<string> {
   const hash = createHash("sha256");

@@ -79,7 +79,7 @@ function itemsOf(command: Command): string {
   ].join("");
 }
 
-/** Commander tells text after the help to nobody but the terminal. */
+/** Commander prints text after the help only to the terminal. */
 function examples(command: Command, help: PassThrough): string {
   command.outputHelp();
   const text = String(help.read()).slice(command.helpInformation().length);
@@ -101,13 +101,13 @@ function paragraph(text: string): string {
   return `${roff(text)}\n`;
 }
 
-/** Text in which nothing is a command of roff. */
+/** Escapes text so that roff finds no commands in it. */
 function roff(text: string): string {
   const escaped = text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("`", "\\(ga");
   return escaped.replace(/^(?=[.'])/gm, "\\&").replaceAll("…", "...");
 }
 
-/** Commands are described only. */
+/** Commands are described, never run. */
 function nothingRuns(stdout: PassThrough): Cli {
   const refuse = (): Promise<never> => Promise.reject(new Error("no command runs here"));
   return {

@@ -1,4 +1,4 @@
-// Makes a PNG of a screenshot smaller: at most 256 colours instead of 24 bits for each pixel.
+// Makes a PNG of a screenshot smaller: at most 256 colours instead of 24 bits per pixel.
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
@@ -28,7 +28,7 @@ export function withPalette(png: Buffer): Buffer {
 
 type Color = readonly [red: number, green: number, blue: number];
 
-/** Keeps the most frequent colours; every other one becomes the nearest of them. */
+/** Keeps the most frequent colours; every other colour becomes the nearest of them. */
 function quantize(pixels: Uint8Array): { readonly palette: Buffer; readonly indexes: Uint8Array } {
   const colors = new Uint32Array(pixels.length / 3).map((_, at) => readColor(pixels, at * 3));
   const counts = new Map<number, number>();

@@ -1,4 +1,5 @@
-// Collects the native files of packages in prebuilds/: those of this machine, and for arm64 where Debian's g++-aarch64-linux-gnu is.
+// Collects the native files of packages in prebuilds/: those of this machine, and for arm64 if Debian's
+// g++-aarch64-linux-gnu is installed.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { arch } from "node:os";
@@ -33,7 +34,7 @@ function crossCompile(work: string): void {
   for (const name of ["binding.gyp", "package.json", "src"])
     cpSync(join(ROOT, "node_modules/node-pty", name), join(work, "node-pty", name), { recursive: true });
   const compilers = { CC: `${ARM64}gcc`, CXX: `${ARM64}g++`, LINK: `${ARM64}g++` };
-  // Needs libpam0g-dev:arm64; without it, passwords of the system do not log in there.
+  // Needs libpam0g-dev:arm64; without it, system passwords do not work there.
   const hasPam = existsSync("/usr/lib/aarch64-linux-gnu/libpam.so") ? 1 : 0;
   for (const cwd of [work, join(work, "node-pty")]) {
     const args = ["rebuild", "--arch=arm64", "--", `-Dhas_pam=${hasPam}`];

@@ -1,5 +1,5 @@
-// Makes the files of a release in release/: the npm packages, archives and packages for Debian with Node in them, images where
-// a container engine answers, the manifests for Kubernetes, the bill of materials, the provenance, and checksums. Run by npm:
+// Writes the files of a release to release/: npm packages, archives and Debian packages with Node, images if a
+// container engine answers, Kubernetes manifests, the bill of materials, the provenance, and checksums. Run by npm:
 // `npm run release`.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -13,13 +13,13 @@ import { provenance } from "./release/provenance.ts";
 import { makeTree } from "./release/tree.ts";
 
 const OUT = join(ROOT, "release");
-/** The kernel hands programs of arm64 to it. */
+/** The kernel runs arm64 programs with it. */
 const ARM64_EMULATOR = "/proc/sys/fs/binfmt_misc/qemu-aarch64";
 const WORK = join(ROOT, ".cache/release");
 
 /** Unpacks the npm package, which has the native files of each architecture. */
 function unpackNpmPackage(): string {
-  // Builds dist/ as well, where that is stale.
+  // Also builds dist/ if it is stale.
   execFileSync("npm", ["pack", "--silent", "--pack-destination", OUT], {
     cwd: ROOT,
     stdio: ["ignore", "inherit", "inherit"],
@@ -28,7 +28,7 @@ function unpackNpmPackage(): string {
   return join(WORK, "package");
 }
 
-/** The same bytes for the same contents. */
+/** Reproducible: equal contents give equal bytes. */
 function pack(archive: string, folder: string, name: string): void {
   const same = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"];
   const file = join(OUT, archive);

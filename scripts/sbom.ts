@@ -1,4 +1,4 @@
-// Prints what an image is made of, as CycloneDX 1.5 in JSON. Runs in the image, at the end of its build.
+// Prints the components of an image, as CycloneDX 1.5 in JSON. Runs in the image, at the end of its build.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// Makes the pictures of docs/images: `npm run build && node scripts/screenshots.ts`. Needs Chromium, as the
-// tests of the page do.
+// Takes the pictures of docs/images: `npm run build && node scripts/screenshots.ts`. Needs Chromium, as the tests of
+// the page do.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Chromium } from "../test/integration/browser/chromium.ts";
@@ -27,7 +27,7 @@ async function logIn(driver: PageDriver): Promise<void> {
   await driver.connection("open");
 }
 
-/** A repository with a worktree that has something to lose. */
+/** A repository with a worktree that has uncommitted files. */
 async function repositoryIn(room: GitRoom): Promise<string> {
   const repository = await room.repository("app");
   const tree = await room.worktree(repository, "feature");
@@ -37,7 +37,7 @@ async function repositoryIn(room: GitRoom): Promise<string> {
   return repository;
 }
 
-/** Starts a few sessions; the id of the one that is shown. */
+/** Starts a few sessions; returns the id of the one to show. */
 async function startSessions({ url }: ServerProcess, repository: string): Promise<string> {
   const { json } = await ask(url, "/api/auth/token", { body: { password: ACCOUNT.SERVICE_PASSWORD } });
   const headers = { authorization: `Bearer ${json.token}` };

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs what the tests need and the npm packages do not bring, on Debian and its kin. Where everything is there
-# it does nothing, and needs neither root nor a network. Last, it sees that a container engine answers.
+# Installs the tests' requirements beyond npm packages, on Debian and derivatives. If everything is installed it does
+# nothing, and needs neither root nor a network. At the end it ensures that a container engine answers.
 set -eu
 # shellcheck source=scripts/debian.sh
 . "$(dirname "$0")/debian.sh"
 
-# One a line: a command that must be on the PATH or a file that must be there, and the packages that bring it.
+# One per line: a command on the PATH or a file, and the packages that provide it.
 needs='
 npm        nodejs npm
 python3    python3
@@ -26,7 +26,7 @@ promtool   prometheus
 /usr/include/security/pam_appl.h libpam0g-dev
 '
 
-# An older kubectl cannot put the overlays of k8s/ together.
+# Older versions of kubectl cannot build the overlays of k8s/.
 MIN_KUBECTL_MINOR=25
 
 missing_needs() {
@@ -35,7 +35,7 @@ missing_needs() {
     case "$need" in
       '') ;;
       /*) [ -e "$need" ] || echo "$need $packages" ;;
-      # Servers are no commands of everybody.
+      # Server programs are not on every user's PATH.
       *) PATH="$PATH:/usr/sbin" command -v "$need" >/dev/null 2>&1 || echo "$need $packages" ;;
     esac
   done
@@ -43,7 +43,7 @@ missing_needs() {
 
 has_kubectl() {
   command -v kubectl >/dev/null 2>&1 || return 1
-  # "Client Version: v1.32.3", and of old ones "… Minor:"20" …".
+  # "Client Version: v1.32.3"; old versions print "… Minor:"20" …".
   minor=$(kubectl version --client 2>/dev/null | sed -n 's/^Client Version: v1\.\([0-9]*\).*/\1/p')
   [ "${minor:-0}" -ge "$MIN_KUBECTL_MINOR" ]
 }
@@ -53,7 +53,8 @@ fail() {
   exit 1
 }
 
-# The tests start servers of their own: none is to run here because it was installed. Debian asks this file.
+# The tests start servers of their own, so installing a package must not start its service. Debian's packages consult
+# this file.
 keep_services_off() {
   policy=/usr/sbin/policy-rc.d
   if [ -e "$policy" ]; then policy='' && return; fi
@@ -67,7 +68,8 @@ clean_up() {
   trap - EXIT
 }
 
-# pick_packages PACKAGES: sets `offered` to what the machine's sources have, and fetches the rest: a kubectl of this decade is in a newer release.
+# pick_packages PACKAGES: sets `offered` to those in the machine's sources, and fetches the rest: a current kubectl is
+# in a newer release.
 pick_packages() {
   offered=''
   for want in $1; do
@@ -86,9 +88,9 @@ install() {
   echo "setup-debian: installing $packages"
   work=$(mktemp -d)
   trap 'clean_up' EXIT
-  # At the end by a signal dash would leave what keeps services off, for good.
+  # Otherwise dash would leave the file that keeps services off when a signal ends it.
   trap 'exit 143' HUP INT TERM
-  # An old list of packages may do as well, so only the installation decides.
+  # An outdated package list may still work, so only the installation decides.
   apt update || echo "setup-debian: the list of packages could not be refreshed" >&2
   keep_services_off
   pick_packages "$packages"

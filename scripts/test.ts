@@ -1,5 +1,5 @@
-// Runs the tests: `node scripts/test.ts [--times=N] [unit|integration|containers|faults|kubernetes] [arguments of vitest…]`.
-// Its last line is the sum of them. `--times` repeats them beside busy loops, one for each core.
+// Runs the tests: `node scripts/test.ts [--times=N] [unit|integration|containers|faults|kubernetes] [arguments of
+// vitest…]`. The last line is the sum. `--times` repeats them beside busy loops, one for each core.
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -50,7 +50,7 @@ function needsImage(): boolean {
   return process.env.TTYHQ_IMAGE === undefined && (args.length === 0 || args.at(-1) === "faults");
 }
 
-/** Builds the image beside the unit tests. A build that fails is repeated, and reported, by the suites that need the image. */
+/** Builds the image beside the unit tests. The suites that need the image repeat and report a failed build. */
 async function buildImage(): Promise<void> {
   const child = spawn("sh", [join(ROOT, "docker/build.sh"), "--quiet"], { stdio: "ignore" });
   await once(child, "exit");
@@ -83,20 +83,20 @@ async function run(): Promise<Sum> {
   return sum;
 }
 
-/** The exit code of vitest; a signal that ended it counts as the shell would count it. */
+/** The exit code of vitest; after a signal, the code that a shell would use. */
 async function runVitest(outputFile: string, seed: string): Promise<number> {
   const [first, ...others] = args;
   const isProject = first !== undefined && PROJECTS.includes(first);
   const filter = isProject ? ["--project", first, ...others] : args;
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${outputFile}`];
   const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
-  // Suites start hundreds of servers and commands: each need not compile the same files anew.
+  // Suites start hundreds of servers and commands: a shared cache spares each from compiling the same files.
   const cache = join(folder.path, "compiled");
   const env = { ...process.env, NODE_COMPILE_CACHE: cache, TTYHQ_TEST_SEED: seed };
   const child = spawn(process.execPath, [vitest, "run", ...reporters, ...filter], {
     ...{ cwd: ROOT, env, stdio: "inherit" },
   });
-  // Vitest stops its workers and then ends; the sum still has to be told.
+  // Vitest stops its workers and then exits; the sum must still be printed.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   const [exitCode, signal] = await once(child, "exit");
   return signal === null ? Number(exitCode) : 128;
@@ -129,7 +129,7 @@ function judge(report: z.infer<typeof Report> | undefined, code: number): Sum {
   return code === 0 ? sum : { ...sum, ...told(`vitest ended with code ${code} although no test failed`) };
 }
 
-/** A failure that is no test's. */
+/** A failure outside any test. */
 function told(reason: string): { readonly failed: 1 } {
   console.log(`${reason}: this counts as one failure`);
   return { failed: 1 };

@@ -1,10 +1,10 @@
-// The licenses of everything that is bundled, which most of them require to come with it.
+// The licenses of all bundled packages, which most of them require to distribute.
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./build.ts";
 import { applicationPackages } from "./sbom/npm-packages.ts";
 
-/** Of the bundles in dist/, the page and node-pty, one after the other. */
+/** Of the bundles in dist/, the page and node-pty, in this order. */
 export function thirdPartyLicenses(): string {
   const sections = applicationPackages(ROOT).map(({ name, version }) => {
     const [file] = globSync(join(ROOT, "node_modules", name, "{LICEN[CS]E,licen[cs]e,COPYING}*"));
@@ -14,7 +14,7 @@ export function thirdPartyLicenses(): string {
   return [...new Set(sections)].sort().join(`\n${"-".repeat(80)}\n\n`);
 }
 
-/** Of packages without a file for it. */
+/** Of packages without a license file. */
 function readmeLicense(name: string): string {
   const { license, author } = JSON.parse(
     readFileSync(join(ROOT, "node_modules", name, "package.json"), "utf8"),

@@ -1,4 +1,4 @@
-// Debian's package: the program below /usr/lib/ttyhq, units of systemd, the file for PAM, manual pages and completion.
+// Debian's package: the program below /usr/lib/ttyhq, systemd units, the PAM file, manual pages and completion.
 import { execFileSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ const COPYRIGHT_OF_OTHERS = `
 It contains Node and other packages: /usr/lib/ttyhq/LICENSE-NODE and /usr/lib/ttyhq/LICENSES-THIRD-PARTY.
 `;
 
-/** The session host goes on with its programs; only the server is started again. */
+/** The session host keeps running with its programs; only the server is restarted. */
 const POSTINST = `#!/bin/sh
 set -e
 [ -d /run/systemd/system ] || exit 0
@@ -67,7 +67,7 @@ export function makeDebianPackage(target: Architecture, tree: string, folder: st
   writeExecutable(into("DEBIAN/postinst"), POSTINST);
   writeExecutable(into("DEBIAN/prerm"), PRERM);
   const file = join(out, `ttyhq_${version}_${DEBIAN_ARCH[target]}.deb`);
-  // dpkg-deb's own level is 9, which takes twice the time for one percent.
+  // dpkg-deb's default level is 9, which takes twice the time for one percent.
   execFileSync("dpkg-deb", ["--root-owner-group", "-Zgzip", "-z6", "--build", folder, file], {
     env: { ...env, SOURCE_DATE_EPOCH: "0" },
     stdio: "ignore",

@@ -1,4 +1,4 @@
-// What several parts of a release need of files.
+// File helpers of the release scripts.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

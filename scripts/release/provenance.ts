@@ -1,5 +1,6 @@
-// From what, by what and how the files of a release were made: an in-toto statement with SLSA's provenance, version 1
-// (https://slsa.dev/spec/v1.0/provenance). It is not signed: who publishes a release signs SHA256SUMS, which names this file.
+// The sources, builder and parameters of a release's files: an in-toto statement with SLSA's provenance, version 1
+// (https://slsa.dev/spec/v1.0/provenance). It is not signed: the publisher of a release signs SHA256SUMS, which names
+// this file.
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +20,7 @@ export function provenance(folder: string): string {
       buildDefinition: {
         buildType: "npm run release",
         externalParameters: { version },
-        // A changed file that is not committed would make the commit untrue.
+        // With uncommitted changes the commit would be wrong.
         internalParameters: { isCommitted: git("status", "--porcelain") === "", committed: time },
         resolvedDependencies: [
           { name: "source", digest: { gitCommit: commit } },

@@ -1,4 +1,4 @@
-// The program with a Node of its own: the folder in the archive, and /usr/lib/ttyhq of Debian's package.
+// The program with its own Node: the folder in the archive, and /usr/lib/ttyhq of Debian's package.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { arch } from "node:os";
@@ -21,7 +21,7 @@ const COMPLETIONS = [
   ["fish", "share/fish/vendor_completions.d/ttyhq.fish"],
 ] as const;
 
-/** `unpacked`: the npm package. `tree` is made. */
+/** `unpacked`: the npm package. Creates `tree`. */
 export async function makeTree(target: Architecture, unpacked: string, tree: string): Promise<void> {
   mkdirSync(join(tree, "bin"), { recursive: true });
   const documents = [
@@ -47,11 +47,11 @@ export async function makeTree(target: Architecture, unpacked: string, tree: str
     mkdirSync(dirname(join(tree, path)), { recursive: true });
     writeFileSync(join(tree, path), script);
   }
-  // Code that V8 compiled meanwhile.
+  // Code that V8 has compiled meanwhile.
   rmSync(join(tree, "dist/.cache"), { recursive: true, force: true });
 }
 
-/** The package of npm with the binary of Node: the installed one, or the same version for the other architecture. */
+/** The npm package with Node's binary: the installed one, or the same version for the other architecture. */
 function nodePackage(target: Architecture, folder: string): string {
   const name = `node-linux-${target}`;
   if (target === arch()) return join(ROOT, "node_modules/node/node_modules", name);

@@ -1,4 +1,4 @@
-// A component as CycloneDX 1.5 has it (https://cyclonedx.org/docs/1.5/json/), as far as we tell of one.
+// A component of CycloneDX 1.5 (https://cyclonedx.org/docs/1.5/json/), with the members that we use.
 export type License =
   | { readonly license: { readonly id: string } | { readonly name: string } }
   | { readonly expression: string };
@@ -19,7 +19,7 @@ export function packageUrl(type: string, name: string, version: string, qualifie
   return `pkg:${type}/${path}@${encodeURIComponent(version)}${qualifiers}`;
 }
 
-/** "MIT", or "(MIT OR Apache-2.0)"; what is no identifier of SPDX is told as it stands. */
+/** "MIT", or "(MIT OR Apache-2.0)"; a licence without an SPDX identifier is copied unchanged. */
 export function licensesOf(text: string | undefined): readonly License[] | undefined {
   if (text === undefined || text === "") return undefined;
   if (/ (OR|AND|WITH) /.test(text)) return [{ expression: text }];

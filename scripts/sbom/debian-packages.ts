@@ -1,9 +1,9 @@
-// Packages of Debian, as dpkg and their copyright files tell of them.
+// Debian packages, from dpkg and their copyright files.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Component, type License, packageUrl } from "./component.ts";
 
-/** What `dpkg-query --show --showformat` is to print of each package, a line each. */
+/** The format of `dpkg-query --show --showformat`: one line per package. */
 export const DPKG_FORMAT = `${[
   "binary:Package",
   "Version",
@@ -14,7 +14,7 @@ export const DPKG_FORMAT = `${[
   .map((field) => `\${${field}}`)
   .join("\\t")}\\n`;
 
-/** Debian's names of licences, where SPDX has others; "+" is for "or later". */
+/** Debian's names of licences that differ from SPDX; "+" means "or later". */
 const SPDX: Readonly<Record<string, string>> = {
   ...{ expat: "MIT", mit: "MIT", isc: "ISC", zlib: "Zlib", openssl: "OpenSSL" },
   ...{ "apache-2.0": "Apache-2.0", "bsd-2-clause": "BSD-2-Clause", "bsd-3-clause": "BSD-3-Clause" },
@@ -31,7 +31,7 @@ const SPDX: Readonly<Record<string, string>> = {
 };
 const VERSIONED = /^(L?GPL|GFDL)-/;
 
-/** `release` as in "12"; copyright files are looked for below `documents`. */
+/** `release` as in "12"; copyright files are below `documents`. */
 export function debianPackages(
   listed: string,
   { release, documents }: { readonly release: string; readonly documents: string },
@@ -42,7 +42,7 @@ export function debianPackages(
     .map((line) => {
       const [qualified = "", version = "", architecture = "", source = "", sourceVersion = ""] =
         line.split("\t");
-      // Where several architectures are installed it is "libc6:amd64".
+      // With several architectures the name is "libc6:amd64".
       const name = qualified.replace(/:.*/, "");
       const upstream = encodeURIComponent(`${source}@${sourceVersion}`);
       const qualifiers = `?arch=${architecture}&distro=debian-${release}&upstream=${upstream}`;
@@ -59,12 +59,15 @@ function copyrightOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // Some packages have none of their own.
+    // Some packages have no copyright file of their own.
     return "";
   }
 }
 
-/** By the fields of a machine-readable file; of any other the common licences that it refers to, by their names there. */
+/**
+ * Reads the fields of a machine-readable file; from any other file the common licences that it refers to, by their
+ * names there.
+ */
 export function licensesIn(copyright: string): License[] {
   const isReadable = /^Format: .*copyright-format/m.test(copyright);
   const names = isReadable ? fieldsIn(copyright).map(spdxName) : commonIn(copyright);
@@ -77,7 +80,7 @@ function fieldsIn(copyright: string): string[] {
   return names.map((name) => name.trim()).filter((name) => name !== "");
 }
 
-/** "GPL-2" here leaves open whether a later one will do. */
+/** "GPL-2" here does not say whether a later version is allowed. */
 function commonIn(copyright: string): string[] {
   const references = copyright.matchAll(/\/usr\/share\/common-licenses\/([\w.-]*\w)/g);
   return [...references].map(([, name = ""]) => name);
@@ -91,7 +94,7 @@ function spdxName(name: string): string {
   return `${known}-${isLater ? "or-later" : "only"}`;
 }
 
-/** "GPL-2.0" alone is a name that SPDX has given up. */
+/** SPDX has deprecated the plain name "GPL-2.0". */
 function isSpdx(name: string): boolean {
   const bare = name.replace(/-(only|or-later)$/, "");
   return Object.values(SPDX).includes(bare) && (bare !== name || !VERSIONED.test(name));

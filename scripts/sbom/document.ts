@@ -10,7 +10,7 @@ export type Document = {
   readonly components: readonly Component[];
 };
 
-/** The bill of materials of `component`: the same for the same contents, whenever it is made. Each part is in it once. */
+/** The bill of materials of `component`. Equal contents give equal documents. Each part appears once. */
 export function bomOf(component: Component, parts: readonly Component[]): Document {
   const byRef = new Map(parts.map((part) => [part["bom-ref"], part]));
   const components = [...byRef.values()].sort((a, b) => (a["bom-ref"] < b["bom-ref"] ? -1 : 1));

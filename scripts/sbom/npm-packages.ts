@@ -1,4 +1,4 @@
-// Packages of npm that a program was bundled from.
+// The npm packages in a bundled program.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Component, licensesOf, packageUrl } from "./component.ts";
@@ -16,7 +16,10 @@ function packageIn(folder: string, locked?: Locked): Component {
   return npmComponent(name, version, locked?.license ?? license?.type ?? license, locked?.integrity);
 }
 
-/** What of npm is in the program: in the bundles of dist/ by their source maps, in the page, and node-pty's native module. */
+/**
+ * The npm packages of the program: in the bundles of dist/ by their source maps, in the page, and node-pty's native
+ * module.
+ */
 export function applicationPackages(root: string): Component[] {
   const lock: Lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const maps = readdirSync(join(root, "dist")).filter((name) => name.endsWith(".map"));
@@ -36,7 +39,7 @@ export function packagesOf(modules: readonly string[]): readonly string[] {
   return [...new Set(folders)].filter((folder) => folder !== undefined).sort();
 }
 
-/** What the sources in `folder` import, and what that needs in turn: of these the bundle is made. */
+/** The imports of the sources in `folder`, and their dependencies: the bundle consists of these. */
 function bundledPackages(folder: string, lock: Lock): Component[] {
   const wanted = importedPackages(folder);
   const found = new Map<string, Component>();

@@ -1,4 +1,4 @@
-// The bill of materials of the program, wherever it lies: in the image, or with a Node of its own.
+// The bill of materials of the program, in the image or with its own Node.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Component, packageUrl } from "./component.ts";
