@@ -1,13 +1,13 @@
-/** Of a window: its storage, and what tells when another tab has changed it. */
+/** A window's storage and its event for changes in other tabs. */
 export type StorageWindow = Pick<Window, "localStorage" | "addEventListener" | "removeEventListener">;
 
 /**
- * What the browser keeps for the page, in a storage that it may refuse (cookies are blocked) or that may be full: then it
- * lasts as long as the page. Holds one text for each of the page's own few keys.
+ * The page's stored values. The browser may refuse the storage (blocked cookies), or it may be full; values then last
+ * as long as the page. Holds one text for each of the page's few keys.
  */
 export class BrowserStorage {
   readonly #storage: Storage | undefined;
-  /** What the browser did not take. */
+  /** Values that the browser did not store. */
   readonly #unkept = new Map<string, string>();
 
   constructor(open: () => Storage) {
@@ -21,7 +21,7 @@ export class BrowserStorage {
   set(key: string, text: string): void {
     this.#unkept.delete(key);
     if (this.#isTaken(key, text)) return;
-    // What it has of that key is not what was set.
+    // The stored value of that key is outdated.
     this.delete(key);
     this.#unkept.set(key, text);
   }
@@ -41,7 +41,7 @@ export class BrowserStorage {
   }
 }
 
-/** Undefined where the browser does not even let a page look at it. */
+/** Undefined if the browser forbids any access to it. */
 export function opened(open: () => Storage): Storage | undefined {
   try {
     return open();

@@ -1,4 +1,4 @@
-/** Browsers name others beside themselves, so the order counts. */
+/** The order counts, because browsers name other browsers beside themselves. */
 const BROWSERS = [
   ["Edge", /\bEdg(?:A|iOS)?\//],
   ["Opera", /\bOPR\//],
@@ -16,7 +16,7 @@ const SYSTEMS = [
   ["Linux", /\bLinux\b/],
 ] as const;
 
-/** A User-Agent in words for people, such as "Firefox on Linux"; of a program its name. */
+/** A readable User-Agent, such as "Firefox on Linux"; for a program its name. */
 export function clientWords(client: string | undefined): string {
   if (client === undefined || client === "") return "Unknown program";
   const nameOf = (all: readonly (readonly [string, RegExp])[]): string | undefined =>

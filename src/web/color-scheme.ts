@@ -1,4 +1,4 @@
-// Whether the person asks for dark or light, as a signal; it may change while the page is open.
+// Whether the system prefers dark or light, as a signal; it may change while the page is open.
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { MediaWatch } from "./media-watch.ts";
 

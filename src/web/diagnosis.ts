@@ -1,23 +1,23 @@
-// `ttyhq` in the browser's console, for the curious and for tests: the terminal is drawn on a canvas, where no tool can read it.
+// `ttyhq` in the browser's console, for inspection and for tests: tools cannot read the terminal's canvas.
 import type { Page } from "./app/page.ts";
 
 export type Diagnosis = {
-  /** What the open terminal holds, scrollback included; undefined while none is open. */
+  /** The content of the open terminal, scrollback included; undefined if none is open. */
   readonly text: string | undefined;
-  /** The rows of it that are in sight. */
+  /** Its visible rows. */
   readonly shownText: string | undefined;
-  /** Cells. */
+  /** Size in cells. */
   readonly size: { readonly cols: number; readonly rows: number } | undefined;
-  /** The byte of the session's output that comes next. */
+  /** The offset of the next byte of the session's output. */
   readonly nextOffset: number | undefined;
-  /** Output that came and is not parsed yet, in bytes. */
+  /** Received bytes of output that are not parsed yet. */
   readonly unparsedBytes: number | undefined;
-  /** The part of it that the terminal emulator has, and how much that may be. */
+  /** The part of it that the terminal emulator has, and its maximum. */
   readonly parsingBytes: number | undefined;
   readonly parsingLimit: number | undefined;
   readonly phase: string | undefined;
   readonly connection: string | undefined;
-  /** What the sessions in sight hold, by their ids; the other fields are of the one that has the keyboard. */
+  /** The content of the visible sessions, by id; the other fields describe the focused one. */
   readonly panes: Readonly<Record<string, string>>;
 };
 

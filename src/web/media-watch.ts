@@ -1,9 +1,9 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 
-/** Where the list and a session do not fit beside each other; the style sheets have the same query. */
+/** The list and a session do not fit beside each other; the style sheets have the same query. */
 export const NARROW = "(max-width: 760px), (max-height: 480px) and (pointer: coarse)";
 
-/** Whether a media query holds, as a signal. */
+/** Whether a media query matches, as a signal. */
 export class MediaWatch implements Disposable {
   readonly #query: MediaQueryList;
   readonly #matches = signal(false);

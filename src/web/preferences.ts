@@ -1,4 +1,4 @@
-// What a person chose on this device. Kept in the browser, never sent.
+// A person's settings on this device. Stored in the browser, never sent.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { z } from "zod";
 import { SessionId } from "../protocol/schemas/session.ts";
@@ -9,34 +9,34 @@ const KEY = "ttyhq.preferences";
 export const MIN_FONT_SIZE_PX = 9;
 export const MAX_FONT_SIZE_PX = 28;
 const DEFAULT_FONT_SIZE_PX = 14;
-/** Sessions whose answer about the clipboard is kept; the oldest answer goes first. */
+/** Sessions whose clipboard answer is stored; the oldest answer is dropped first. */
 const MAX_CLIPBOARD_ANSWERS = 100;
 
-/** Of the list of sessions; by machine: on an HQ, else as `newest`. */
+/** Order of the list of sessions; by machine: at an HQ, otherwise like `newest`. */
 export const ListOrder = z.enum(["machine", "newest", "activity", "name"]);
 export type ListOrder = z.infer<typeof ListOrder>;
 
-/** A family as CSS takes it between quotes; empty: the fonts of the page. */
+/** A font family in CSS syntax between quotes; empty: the page's fonts. */
 export const FontName = z.string().regex(/^[\p{L}\p{N} ._+-]{0,60}$/u);
 export const ThemeChoice = z.enum(["system", ...PALETTE_NAMES]);
 export const Bell = z.enum(["off", "flash", "sound"]);
-/** Whether programs may put text on the clipboard (OSC 52). `ask`: once for each session. */
+/** Whether programs may write to the clipboard (OSC 52). `ask`: once for each session. */
 export const ClipboardPolicy = z.enum(["ask", "allow", "deny"]);
 const ClipboardAnswer = z.object({ id: SessionId, isAllowed: z.boolean() });
 
-/** What the browser notifies of, in sessions that are not in view. */
+/** Notification kinds for sessions that are not visible. */
 export const NotificationKind = z.enum(["exit", "input", "bell", "git"]);
 export type NotificationKind = z.infer<typeof NotificationKind>;
 
 const Stored = z.object({
   fontSizePx: z.int().min(MIN_FONT_SIZE_PX).max(MAX_FONT_SIZE_PX).catch(DEFAULT_FONT_SIZE_PX),
   font: FontName.catch(""),
-  /** The icons of Nerd Fonts: a font of 1 MB, loaded when this is on. */
+  /** The icons of Nerd Fonts: a font of 1 MB, loaded when enabled. */
   hasIconFont: z.boolean().catch(false),
   theme: ThemeChoice.catch("system"),
   bell: Bell.catch("flash"),
   notifications: z.array(NotificationKind).max(NotificationKind.options.length).catch([]),
-  /** What follow mode did in the repository of a session that is in view. */
+  /** Follow mode's actions in the repository of a visible session. */
   hasFollowNotices: z.boolean().catch(true),
   copyOnSelect: z.boolean().catch(false),
   clipboard: ClipboardPolicy.catch("ask"),
@@ -44,7 +44,7 @@ const Stored = z.object({
   /** Sixel and iTerm images. */
   hasImages: z.boolean().catch(false),
   screenReader: z.boolean().catch(false),
-  /** On an HQ: the name of the machine that the last session was started on. */
+  /** At an HQ: the name of the machine of the last started session. */
   machine: z.string().catch(""),
   order: ListOrder.catch("machine"),
 });
@@ -63,7 +63,7 @@ export class Preferences {
     return this.#value;
   }
 
-  /** A font size is taken to the nearest that is allowed. */
+  /** A font size is clamped to the allowed range. */
   change(part: Partial<Choices>): void {
     const { fontSizePx, ...others } = { ...this.#value.peek(), ...part };
     const size = Math.min(MAX_FONT_SIZE_PX, Math.max(MIN_FONT_SIZE_PX, fontSizePx));
@@ -71,7 +71,7 @@ export class Preferences {
     this.#storage.set(KEY, JSON.stringify(this.#value.value));
   }
 
-  /** Undefined where the person has not been asked. */
+  /** Undefined until the person was asked. */
   mayWriteClipboard(id: string): boolean | undefined {
     const { clipboard, clipboardAnswers } = this.#value.peek();
     if (clipboard !== "ask") return clipboard === "allow";

@@ -1,18 +1,15 @@
-// Something of the server that is read again when it has changed, at most once in READ_INTERVAL_MS and only while the page
-// is shown: requests are counted.
-/** At least so long between two readings. */
+// A value of the server that is read again after changes, at most once in READ_INTERVAL_MS and only while the page is
+// visible, because requests are counted.
+/** Minimum time between two readings. */
 const READ_INTERVAL_MS = 2_500;
-/** After a refusal: the server is busy, or the requests of a minute are used up. */
+/** After a refusal: the server is busy, or the request limit is reached. */
 const RETRY_MS = 10_000;
 
-/** Of the document: whether somebody can see it. */
+/** Whether the document is visible. */
 export type Stage = Pick<Document, "visibilityState" | "addEventListener" | "removeEventListener">;
 
 export type RefresherOptions = {
-  /**
-   * Rejects where it could not be read: it is tried again, and the connection's own banner says what is wrong. `signal`
-   * gives it up.
-   */
+  /** Rejects if reading failed: it is retried, and the connection's banner shows the problem. `signal` cancels it. */
   readonly read: (signal: AbortSignal) => Promise<void>;
   readonly stage: Stage;
   readonly intervalMs?: number | undefined;
@@ -41,17 +38,17 @@ export class Refresher implements Disposable {
     this.#stage.addEventListener("visibilitychange", this.#shown);
   }
 
-  /** It has changed: it is read as soon as may be. */
+  /** Reads again as soon as allowed. */
   refresh(): void {
     this.#isStale = true;
     this.#readLater();
   }
 
-  /** There is another connection: what failed or hangs on the one before says nothing of this one. */
+  /** A new connection: failures and pending requests of the old one no longer count. */
   renewed(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    // The first reading goes on: it runs beside the page's first connection.
+    // The first reading continues: it runs beside the page's first connection.
     if (this.#wasRead) this.#cut.abort();
     this.refresh();
   }
@@ -64,7 +61,7 @@ export class Refresher implements Disposable {
 
   #readLater(inMs = 0): void {
     if (!this.#isStale || this.#isReading || this.#isDisposed || this.#timer !== undefined) return;
-    // The first time it is needed even for a page that was opened in the background: its title shows a session's name.
+    // The first reading runs even in a background page, whose title shows a session's name.
     if (this.#stage.visibilityState !== "visible" && this.#wasRead) return;
     const wait = Math.max(inMs, this.#readAt + this.#intervalMs - performance.now(), 0);
     this.#timer = setTimeout(() => void this.#readNow(), wait);
@@ -84,7 +81,7 @@ export class Refresher implements Disposable {
       this.#isStale = true;
       if (!signal.aborted) retryMs = this.#retryMs;
     }
-    // After one that was given up the next need not wait.
+    // After a cancelled reading the next need not wait.
     if (!signal.aborted) this.#readAt = performance.now();
     this.#isReading = false;
     this.#readLater(retryMs);

@@ -1,4 +1,4 @@
-/** Saves it as the browser saves downloads; `name` is made one that every system takes. */
+/** Saves content as a browser download; `name` is made valid for every system. */
 export function saveFile(content: Blob, name: string): void {
   const url = URL.createObjectURL(content);
   try {

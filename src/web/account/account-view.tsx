@@ -6,7 +6,7 @@ import { ViewFrame } from "../components/view-frame.tsx";
 import { LinkList } from "./link-list.tsx";
 import { LoginList } from "./login-list.tsx";
 
-/** What lets somebody in: the logins of the user, and the links to the user's sessions. Admins see everybody's. */
+/** The user's logins, and the links to the user's sessions. Admins see those of all users. */
 export function AccountView({ page, workspace }: WorkspaceProps): VNode {
   const { client, permissions } = workspace;
   const ofAll = useToggle();

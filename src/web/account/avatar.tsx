@@ -6,11 +6,11 @@ import { UserId } from "../../protocol/schemas/auth.ts";
 
 type AvatarProps = {
   readonly user: string;
-  /** The address of a picture elsewhere, in place of the server's. */
+  /** A picture's address on another site, used instead of the server's. */
   readonly picture?: string | undefined;
 };
 
-/** The picture of a user; nothing where there is none. The name stands beside it. */
+/** The picture of a user, or nothing. The name stands beside it. */
 export function Avatar({ user, picture }: AvatarProps): VNode | undefined {
   const missing = useSignal<readonly string[]>([]);
   const own = UserId.safeParse(user).success ? [endpointPath(endpoints.avatar, { userId: user })] : [];

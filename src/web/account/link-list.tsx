@@ -8,7 +8,7 @@ import { useServerValue } from "../components/loaded.ts";
 import { accessWords, leftWords } from "../session/sharing/share-words.ts";
 import { nameWords } from "../session/words.ts";
 
-/** The links to all sessions that the user manages, to revoke them. */
+/** The links to all sessions that the user manages, with a button to revoke each. */
 export function LinkList({ page, workspace }: WorkspaceProps): VNode {
   const { client, sessions } = workspace;
   const now = page.clock.now.value;

@@ -11,11 +11,11 @@ type LoginListProps = {
   readonly client: Client;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Whether those of all users are listed. */
+  /** Whether to list the logins of all users. */
   readonly isOfAll: boolean;
 };
 
-/** Where users are logged in, and an end to each login. */
+/** Lists logins, with a button to end each. */
 export function LoginList({ client, now, isOfAll }: LoginListProps): VNode {
   const { value: list, ...logins } = useServerValue(
     "The logins could not be loaded.",

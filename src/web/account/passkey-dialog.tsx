@@ -17,7 +17,7 @@ import { RecoveryCodes } from "./recovery-codes.tsx";
 
 type PasskeyDialogProps = { readonly client: Client; readonly onClose: () => void };
 
-/** The second factor of whoever is logged in: passkeys, and codes in case they are lost. */
+/** The second factor of the logged-in user: passkeys, and recovery codes. */
 export function PasskeyDialog({ client, onClose }: PasskeyDialogProps): VNode {
   const codes = useSignal<readonly string[] | undefined>(undefined);
   const own = usePasskeys(client, codes);
@@ -36,7 +36,7 @@ export function PasskeyDialog({ client, onClose }: PasskeyDialogProps): VNode {
 }
 
 type OwnPasskeys = {
-  /** Undefined until they were read. */
+  /** Undefined until they are read. */
   readonly list: PasskeyList | undefined;
   readonly failure: string | undefined;
   readonly add: (name: string) => Promise<void>;

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { CopyButton } from "../components/copy-button.tsx";
 
-/** Shown once: the server keeps their hashes alone. */
+/** Shown once: the server stores only their hashes. */
 export function RecoveryCodes({ codes }: { readonly codes: readonly string[] }): VNode {
   const text = codes.join("\n");
   return (

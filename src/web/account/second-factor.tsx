@@ -12,7 +12,7 @@ import { RecoveryCodes } from "./recovery-codes.tsx";
 type State = Extract<LoginState, { readonly kind: "second-factor" }>;
 type SecondFactorProps = { readonly login: Login; readonly state: State };
 
-/** What is asked after a right password. */
+/** The question after a correct password. */
 export function SecondFactorView({ login, state }: SecondFactorProps): VNode {
   const { codes, challenge } = state;
   const hasPasskey = challenge.assertion !== undefined || challenge.recoveryCodes > 0;

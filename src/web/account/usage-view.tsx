@@ -15,7 +15,7 @@ import { Table } from "../components/table.tsx";
 import { ViewFrame } from "../components/view-frame.tsx";
 import { size } from "../session/recording-words.ts";
 
-/** From this part of a limit on it is marked. */
+/** Use above this fraction of a limit is marked. */
 const NEAR = 0.8;
 
 const NAMES: Readonly<Record<Limited, string>> = {
@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<Limited, string>> = {
 
 const HEADINGS = ["User", "Running", "Ended", "Output", ...LIMITED.map((name) => NAMES[name])];
 
-/** Who uses how much of what the server limits, for admins. */
+/** The use of each per-user limit, for admins. */
 export function UsageView({ workspace }: WorkspaceProps): VNode {
   const { client } = workspace;
   const { value: usage, failure } = useServerValue("The usage could not be loaded.", [client], () =>

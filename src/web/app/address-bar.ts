@@ -6,7 +6,7 @@ export class AddressBar implements Disposable {
   readonly #route = signal<Route>({ view: "list" });
   readonly #window: Window;
   readonly #changed = (): void => {
-    // A link that lets somebody in, opened in a tab where the page is: as if it had been opened in a new one.
+    // Handles a login link or share link that is opened in a tab of the page, as a new tab would.
     if (hasSecret(secretsIn(this.#window.location.hash))) this.#window.location.reload();
     else this.#read();
   };
@@ -27,13 +27,13 @@ export class AddressBar implements Disposable {
     this.#read();
   }
 
-  /** As `go`, in the place of where the page is: there is no way back to that. */
+  /** Like `go`, but replaces the current history entry. */
   replace(route: Route): void {
     this.#window.history.replaceState(undefined, "", routeHash(route));
     this.#read();
   }
 
-  /** Takes what lets somebody in out of the address and the history at once. */
+  /** Removes the secret from the address and the history at once. */
   takeSecrets(): Secrets {
     const secrets = secretsIn(this.#window.location.hash);
     if (!hasSecret(secrets)) return {};

@@ -36,7 +36,7 @@ function Stage({ page }: { readonly page: Page }): VNode {
   return <output class="splash" aria-label="Loading" />;
 }
 
-/** The one session that a link opens, and nothing beside it. */
+/** The one session that a link opens. */
 function GuestView({ page, workspace }: WorkspaceProps): VNode {
   const open = workspace.panes.focused.value;
   const layout = workspace.panes.layout.value;
@@ -85,7 +85,7 @@ function NoticeList({ notices }: { readonly notices: Notices }): VNode {
   );
 }
 
-/** Where a guest ends whose link does not open the session any more. */
+/** Shown to a guest whose link no longer opens the session. */
 function Uninvited({ login }: { readonly login: Pick<Login, "start"> }): VNode {
   return (
     <main class="entrance">

@@ -1,13 +1,13 @@
-// The browser's WebSocket as the Link that protocol/session-socket.ts asks for.
+// The browser's WebSocket as a Link of protocol/session-socket.ts.
 
 import type { Link, LinkClose, LinkHandlers } from "../../protocol/client/link.ts";
 import { givenUp } from "../../protocol/client/link.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 
-/** What the browser says of a connection that never opened: it tells neither the status nor a reason. */
+/** The message for a connection that never opened: browsers report neither a status nor a reason. */
 const ABNORMAL_CLOSURE = 1006;
 
-/** Opens `url` (ws: or wss:). Rejects with `host_unreachable` when it does not open, whatever the cause. */
+/** Opens `url` (ws: or wss:). Rejects with `host_unreachable` on any failure. */
 export async function openBrowserLink(
   url: string,
   handlers: LinkHandlers,
@@ -34,7 +34,7 @@ export async function openBrowserLink(
   return await promise;
 }
 
-/** The page came from this server: that there is none is said by a proxy in front, whose server is away for the moment. */
+/** This server delivered the page, so a 404 comes from a proxy in front of it whose server is temporarily down. */
 export function passing(error: unknown): never {
   if (!(error instanceof ServiceError) || error.code !== "not_found") throw error;
   throw new ServiceError("host_unreachable", error.message, { cause: error });
@@ -53,7 +53,7 @@ function carry(socket: WebSocket, handlers: LinkHandlers): void {
 function linkOver(socket: WebSocket): Link {
   return {
     send(message) {
-      // The DOM's types refuse shared memory, which a frame is never made of: a copy only where it would be.
+      // The DOM's types refuse shared memory, which frames never use; it would be copied.
       if (socket.readyState === WebSocket.OPEN) socket.send(new Uint8Array(message));
     },
     close: () => socket.close(),

@@ -9,7 +9,7 @@ type ConnectionBannerProps = { readonly workspace: Workspace; readonly refusals:
 
 const STEP_MS = 250;
 
-/** There while there is no connection, but for a restart that the server announced and that is soon over. */
+/** Shown while there is no connection, except during a short announced restart. */
 export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps): VNode | undefined {
   const state = workspace.connection.value;
   const now = useNow(state.kind === "waiting");
@@ -39,7 +39,7 @@ function connectionWords(state: ConnectionState, now: number): string {
   return seconds > 0 ? `No connection. Retrying in ${seconds} s.` : "No connection. Retrying…";
 }
 
-/** The time, going on while it is needed. */
+/** The current time, updated while the component is mounted. */
 function useNow(isNeeded: boolean): number {
   const now = useSignal(Date.now());
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Views that the first load of the page does without.
+// Views that are not part of the page's first load.
 import type { VNode } from "preact";
 import { useLoaded } from "../components/loaded.ts";
 import type { WorkspaceProps } from "./view-props.ts";
@@ -34,7 +34,7 @@ export function isLazyView(view: string): view is LazyViewName {
   return view in LOADERS;
 }
 
-/** Needs a `key`: another view is another component. */
+/** Needs a `key`: each view is a different component. */
 export function LazyView({
   page,
   workspace,

@@ -1,11 +1,11 @@
-// Short messages at the edge of the page: what was done, what failed.
+// Short messages at the edge of the page: results and failures.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { plainWords } from "../machines/outage.ts";
 
 export type Notice = { readonly id: number; readonly tone: "info" | "error"; readonly text: string };
 
 const SHOWN_MS = { info: 4_000, error: 9_000 } as const;
-/** At most this many at once; the oldest goes first. */
+/** At most this many at once; the oldest is removed first. */
 const MAX_NOTICES = 4;
 
 export class Notices implements Disposable {
@@ -21,7 +21,7 @@ export class Notices implements Disposable {
     this.told({ tone: "info", text });
   }
 
-  /** Says what was tried and why it failed. */
+  /** Shows the action that failed and the reason. */
   failed(what: string, error: unknown): void {
     const plain = plainWords(error);
     const why = error instanceof Error ? error.message : String(error);

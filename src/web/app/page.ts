@@ -1,4 +1,4 @@
-// The page's composition root: what lives as long as the page, and the workspace that lives as long as a login.
+// The page's composition root: objects that live as long as the page, and the workspace of the current login.
 import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import { BrowserStorage } from "../browser-storage.ts";
 import { SchemeWatch } from "../color-scheme.ts";
@@ -18,7 +18,7 @@ export class Page implements Disposable {
   readonly notices = new Notices();
   readonly preferences: Preferences;
   readonly schemes: SchemeWatch;
-  /** Whether there is room for the list or one session, and not for both. */
+  /** Whether the list and a session do not fit beside each other. */
   readonly narrow: MediaWatch;
   readonly clock = new Clock();
   readonly #window: Window & typeof globalThis;
@@ -45,7 +45,7 @@ export class Page implements Disposable {
     void this.login.start(this.address.takeSecrets());
   }
 
-  /** Undefined while nobody is logged in. */
+  /** Undefined without a login. */
   get workspace(): ReadonlySignal<Workspace | undefined> {
     return this.#workspace;
   }
@@ -89,7 +89,7 @@ export class Page implements Disposable {
   }
 }
 
-/** The coarsest step that an age in minutes needs. */
+/** The coarsest interval for ages in minutes. */
 const TICK_MS = 20_000;
 
 export class Clock implements Disposable {

@@ -1,22 +1,22 @@
-// Where the page is, kept in the address so that reload, bookmarks, back and forward work. The part after `#` never
-// reaches a server, which is why secrets may stand there.
+// The page's current view, stored in the address so that reload, bookmarks, back and forward work. Browsers do not send
+// the part after `#` to servers, so it may contain secrets.
 import { SessionId } from "../../protocol/schemas/session.ts";
 import { onlySession, parseTabs, printTabs } from "../layout/address.ts";
 import { type Layout, selectTab, singlePane } from "../layout/layout.ts";
 
-/** Later than the end of any recording: plays it from the present. */
+/** Later than the end of any recording, so playback starts at the present. */
 export const PRESENT_S = 999_999_999;
 
-/** Views that need no more than their name. */
+/** Views without parameters. */
 const PLAIN_VIEWS = ["new", "previews", "machines", "audit", "account", "usage"] as const;
 
 export type Route =
   | { readonly view: "list" | (typeof PLAIN_VIEWS)[number] }
-  /** Of the repository of a session. */
+  /** For the repository of a session. */
   | { readonly view: "worktrees"; readonly id: string }
   | { readonly view: "session"; readonly layout: Layout };
 
-/** The route of one session. `at`: plays the recording from there, in seconds since its start. */
+/** The route of one session. `at`: plays the recording from that time, in seconds since its start. */
 export function sessionRoute(id: string, at?: number): Route {
   return { view: "session", layout: singlePane(id, at) };
 }
@@ -26,7 +26,7 @@ export function sessionRoute(id: string, at?: number): Route {
  * (layout/address.ts); anything else is the list.
  */
 export function parseRoute(hash: string): Route {
-  // Programs that pass links on may have escaped the marks between panes.
+  // Programs that forward links may have escaped the separators of panes.
   const path = hash.replace(/^#/, "").replace(/%[2-7][\dA-F]/gi, (code) => decodeURIComponent(code));
   const plain = PLAIN_VIEWS.find((view) => path === `/${view}`);
   if (plain !== undefined) return { view: plain };
@@ -54,7 +54,7 @@ export function routeHash(route: Route): string {
   return `#/l/${printTabs(layout)}${layout.current === 0 ? "" : `?tab=${layout.current + 1}`}`;
 }
 
-/** What an address may let somebody in with. */
+/** Credentials in an address. */
 export type Secrets = {
   /** The one-time ticket of a login link, `#login=TICKET`. */
   readonly ticket?: string | undefined;

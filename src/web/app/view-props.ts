@@ -3,11 +3,11 @@ import type { OpenSession } from "../terminal/open-session.ts";
 import type { Page } from "./page.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** What the views inside a login are given. */
+/** The properties of views inside a login. */
 export type WorkspaceProps = { readonly page: Page; readonly workspace: Workspace };
 
-/** What the views of the session that is open are given. */
+/** The properties of views of the open session. */
 export type SessionProps = WorkspaceProps & { readonly open: OpenSession };
 
-/** By what those came in who are nobody's guests. */
+/** How a user who is not a guest was admitted. */
 export type UserAccess = Exclude<Access, { readonly kind: "guest" }>;

@@ -12,7 +12,7 @@ import { isLazyView, LazyView } from "./lazy-view.tsx";
 import { routeHash } from "./route.ts";
 import type { UserAccess, WorkspaceProps } from "./view-props.ts";
 
-/** The list beside what is open; on a narrow screen the one or the other, as the address says. */
+/** The list beside the open session; on a narrow screen one of them, depending on the address. */
 export function WorkspaceView({
   page,
   workspace,
@@ -62,7 +62,7 @@ type Shortcuts = {
 
 type Actions = Readonly<Record<string, () => void>>;
 
-/** With Ctrl+Shift, before the terminal sees it, which takes every other key; Cmd+K is no key of a terminal. */
+/** Shortcuts with Ctrl+Shift, handled before the terminal, which takes every other key. Terminals do not use Cmd+K. */
 function useShortcuts({ list, find, panes }: Shortcuts): void {
   useEffect(() => {
     const always: Actions = {
@@ -74,7 +74,7 @@ function useShortcuts({ list, find, panes }: Shortcuts): void {
       ArrowDown: () => panes.goToNeighbour(1),
       ArrowUp: () => panes.goToNeighbour(-1),
     };
-    // With one pane these keys are the program's.
+    // With one pane the program gets these keys.
     const amongSeveral: Actions = {
       KeyX: () => panes.closeFocused(),
       ArrowLeft: () => panes.stepFocus(-1),
@@ -93,6 +93,6 @@ function useShortcuts({ list, find, panes }: Shortcuts): void {
     };
     window.addEventListener("keydown", listen, { capture: true });
     return () => window.removeEventListener("keydown", listen, { capture: true });
-    // The first ones do what each later ones do.
+    // The first callbacks behave like all later ones.
   }, []);
 }

@@ -1,4 +1,4 @@
-// Everything that belongs to one login: the connection, the list, the sessions that are open. It ends with the login.
+// All objects of one login: the connection, the list, the open sessions. They end with the login.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { z } from "zod";
 import { type Caller, createCaller } from "../../protocol/client/caller.ts";
@@ -55,7 +55,7 @@ export class Workspace implements Disposable {
   readonly client: Client;
   readonly permissions: Permissions;
   readonly panes: Panes;
-  /** Whoever uses it came by a link to one session. */
+  /** Whether the user is a guest of a link to one session. */
   readonly isGuests: boolean;
   /** Undefined for users. */
   readonly guestName: GuestName | undefined;
@@ -95,7 +95,7 @@ export class Workspace implements Disposable {
     this.filter = new ListFilter({ all: this.sessions.all, preferences: options.preferences });
     this.machines = this.#scope.use(
       new MachineList({
-        // To a guest it does not matter where the session runs, and the machines are not shown.
+        // Guests see no machines.
         health: async (signal) => (this.isGuests ? { mode: "standalone" } : await this.client.health(signal)),
         remotes: (signal) => this.client.call(endpoints.listRemotes, {}, signal),
         subscribe,
@@ -122,17 +122,17 @@ export class Workspace implements Disposable {
     return this.#socket.subscribeGlobal(listener);
   }
 
-  /** Requests that belong to a machine rather than to a session: at an HQ they go through it. */
+  /** Requests for a machine rather than a session; at an HQ they go through the HQ. */
   callerOf({ source = LOCAL }: Pick<SessionRecord, "source">): Caller {
     return source === LOCAL ? this.client : createCaller(throughHq(this.#send, source));
   }
 
-  /** Tries to connect now instead of later. */
+  /** Connects now instead of at the next attempt. */
   reconnect(): void {
     this.#socket.wake();
   }
 
-  /** Follows a session's screen, drawn anew at most once in PREVIEW_INTERVAL_MS. Not for a session that is open. */
+  /** Delivers a session's screen, at most once in PREVIEW_INTERVAL_MS. Not for open sessions. */
   preview(id: string, onSnapshot: (payload: Uint8Array) => void): Disposable {
     const request = {
       from: "live",
@@ -184,7 +184,7 @@ export class Workspace implements Disposable {
     await this.#each(records, "not ended", async ({ id }) => void (await this.client.remove(id)));
   }
 
-  /** Lets the guests of a link type, or only watch. */
+  /** Sets whether the guests of a link may type. */
   async allowTyping(share: Pick<Share, "id" | "sessionId">, mayType: boolean): Promise<void> {
     await this.#tell("What guests may do was not changed", async () => {
       await this.client.updateShare(share, mayType ? "type" : "view");
@@ -248,7 +248,7 @@ export class Workspace implements Disposable {
     };
   }
 
-  /** A guest is at the one session, wherever the address points. */
+  /** A guest always sees the one session, whatever the address. */
   #stayAtShared(): void {
     const [session] = this.sessions.all.value ?? [];
     const route = this.#options.address.route.value;
@@ -276,13 +276,13 @@ export class Workspace implements Disposable {
     });
   }
 
-  /** After sleep, or when the network goes or is back, the page does not wait for a timer. */
+  /** After sleep, or when the network is lost or back, the page does not wait for a timer. */
   #wakes(): Disposable {
     const { window } = this.#options;
     const wake = (): void => {
       if (window.document.visibilityState === "visible") this.#socket.wake();
     };
-    // A server on this machine is still there: the new link shows it.
+    // A server on this machine is still reachable, which a new link proves.
     const reconnect = (): void => this.#socket.reconnect();
     window.addEventListener("offline", reconnect);
     window.addEventListener("online", wake);
@@ -296,7 +296,7 @@ export class Workspace implements Disposable {
     };
   }
 
-  /** A few at a time; requests that come too fast for the server are made later. */
+  /** A few at a time; requests over the server's limit are sent later. */
   async #each(
     records: readonly SessionRecord[],
     failure: string,
@@ -332,14 +332,14 @@ export class Workspace implements Disposable {
   }
 }
 
-/** Fast enough to see that something happens, and cheap for twenty sessions at once. */
+/** Frequent enough to show activity, and cheap for twenty sessions at once. */
 const PREVIEW_INTERVAL_MS = 1_000;
-/** Of an action on many sessions. */
+/** Parallel requests of an action on many sessions. */
 const ACTIONS_AT_ONCE = 6;
-/** An error that says when to try again. */
+/** An error with a time for the next attempt. */
 const RetryAfter = z.object({ details: z.object({ retryAfterSeconds: z.number() }) });
 
-/** With the token of the moment; a refusal ends the login. */
+/** Uses the current token; a refusal ends the login. */
 function sendOf(login: Login): Send {
   const token = (): string | undefined => login.token;
   return watchedSend(fetchSend({ origin: "", token }), token, (refused) => login.refused(refused));
@@ -352,7 +352,7 @@ function throughHq(send: Send, remote: string): Send {
 
 const UNAUTHORIZED = 401;
 
-/** Passes requests on, and tells when the server does not take what lets them in any more; `undefined`: no token. */
+/** Forwards requests, and reports when the server no longer accepts the credentials; `undefined`: no token. */
 function watchedSend(
   send: Send,
   token: () => string | undefined,
@@ -366,12 +366,12 @@ function watchedSend(
   };
 }
 
-/** A download that does not end by then is given up. */
+/** Downloads that take longer are aborted. */
 const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
 
 /**
- * Saves what is recorded up to now as a file. The browser collects it on disk as a Blob before: a link could not carry
- * the token, and a token in a link would be in the history.
+ * Saves the recording so far as a file. The browser collects it on disk as a Blob first: a link cannot carry the token
+ * in a header, and a token in the address would enter the history.
  */
 async function saveRecording(client: Client, record: SessionRecord): Promise<void> {
   const signal = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS);

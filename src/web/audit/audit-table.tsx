@@ -6,7 +6,7 @@ const TONES: Readonly<Record<string, string>> = { ok: "good", refused: "bad", fa
 
 const HEADINGS = ["Time", "User", "Action", "Result", "Session", "From", "Details"];
 
-/** Of a session; the title has all of it. */
+/** Length of a shown session id; the title has all of it. */
 const SHOWN_ID = 8;
 
 /** Newest first, as the server sends them. */

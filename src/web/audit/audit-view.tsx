@@ -10,7 +10,7 @@ import { ViewFrame } from "../components/view-frame.tsx";
 import { failureSentence } from "../sentence.ts";
 import { AuditTable } from "./audit-table.tsx";
 
-/** Each field that is filled is a condition. Times are those of the browser's clock. */
+/** Each filled field is a condition. Times use the browser's clock. */
 export type AuditFilter = Readonly<
   Record<"user" | "action" | "session" | "result" | "since" | "until", string>
 >;

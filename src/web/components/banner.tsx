@@ -3,13 +3,13 @@ import { Icon } from "./icon.tsx";
 
 type BannerProps = {
   readonly words: string;
-  /** Counts the keys that were typed and not sent. */
+  /** The number of keys typed and not sent. */
   readonly refusals: number;
-  /** What can be done about it. */
+  /** Buttons that may solve the problem. */
   readonly children?: ComponentChildren;
 };
 
-/** Lies over the terminal, which stays as it is, while what is typed does not reach the program. */
+/** Covers the unchanged terminal while input does not reach the program. */
 export function Banner({ words, refusals, children }: BannerProps): VNode {
   return (
     <div class="banner" role="status">
@@ -17,7 +17,7 @@ export function Banner({ words, refusals, children }: BannerProps): VNode {
       <div class="banner-words">
         <span>{words}</span>
         {refusals > 0 && (
-          // Another key for each refusal starts the animation anew.
+          // A new key for each refusal restarts the animation.
           <strong key={refusals} class="refused">
             What you type is not sent.
           </strong>

@@ -2,14 +2,14 @@ import type { VNode } from "preact";
 import { useId } from "preact/hooks";
 
 type ChoiceProps<T extends string> = {
-  /** What is chosen, for those who hear the page. */
+  /** The group's label for screen readers. */
   readonly label: string;
   readonly options: readonly { readonly value: T; readonly words: string }[];
   readonly value: T;
   readonly onChoose: (value: T) => void;
 };
 
-/** One of a few: all are seen, the arrow keys go from one to the next. */
+/** A choice of a few visible options; the arrow keys move between them. */
 export function Choice<T extends string>({ label, options, value, onChoose }: ChoiceProps<T>): VNode {
   const name = useId();
   return (

@@ -4,13 +4,13 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 type ConfirmProps = {
   readonly question: string;
   readonly detail: string;
-  /** The word on the button that does it. */
+  /** The label of the confirming button. */
   readonly yes: string;
   readonly onYes: () => void;
   readonly onClose: () => void;
 };
 
-/** Asks before something that cannot be taken back. Escape and a click beside it mean no. */
+/** Asks before an irreversible action. Escape and a click outside cancel. */
 export function Confirm({ question, detail, yes, onYes, onClose }: ConfirmProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
@@ -27,7 +27,7 @@ export function Confirm({ question, detail, yes, onYes, onClose }: ConfirmProps)
           <button
             type="button"
             class="button danger"
-            // The safe answer is the one that Enter gives by accident; this one is a Tab away.
+            // Enter gives the safe answer by default; this one needs a Tab first.
             onClick={() => {
               close();
               onYes();

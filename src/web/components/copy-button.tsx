@@ -4,7 +4,7 @@ import { Icon } from "./icon.tsx";
 
 type CopyButtonProps = { readonly text: string; readonly label?: string };
 
-/** Only where the browser lets a page write to the clipboard: over HTTPS, or on this very machine. */
+/** Only where the browser lets a page write to the clipboard: over HTTPS, or on localhost. */
 export function CopyButton({ text, label = "Copy" }: CopyButtonProps): VNode | undefined {
   const copied = useSignal<string | undefined>(undefined);
   if (!("clipboard" in navigator)) return undefined;

@@ -4,13 +4,13 @@ import { Icon } from "./icon.tsx";
 
 type DialogProps = {
   readonly title: string;
-  /** What stands below the title. */
+  /** The content below the title. */
   readonly about: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 };
 
-/** A dialog with a title and a way out; Escape and a click beside it close it as well. */
+/** A dialog with a title and a close button; Escape and a click outside close it as well. */
 export function Dialog({ title, about, onClose, children }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();

@@ -3,7 +3,7 @@ import { Icon } from "./icon.tsx";
 
 type FailureProps = { readonly words: string | undefined; readonly id?: string };
 
-/** Read out when it comes; takes no room while there is none. */
+/** Screen readers announce it; without a message it takes no space. */
 export function Failure({ words, id }: FailureProps): VNode {
   return (
     <p class="failure" role="alert" {...(id !== undefined && { id })}>

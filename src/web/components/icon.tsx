@@ -46,7 +46,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Drawn in the colour of the text, 1.25 em high; what it means is said by the text or label beside it. */
+/** Drawn in the colour of the text, 1.25 em high; the text or label beside it gives its meaning. */
 export function Icon({ name }: { readonly name: IconName }): VNode {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

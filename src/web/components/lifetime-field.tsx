@@ -5,7 +5,7 @@ type LifetimeFieldProps = {
   readonly choices: readonly { readonly seconds: number; readonly words: string }[];
 };
 
-/** A form's field `lifetime`, in seconds; at first the first of the choices. */
+/** A form's field `lifetime`, in seconds; the first choice is the default. */
 export function LifetimeField({ label, choices }: LifetimeFieldProps): VNode {
   return (
     <label class="field">

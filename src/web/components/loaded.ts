@@ -1,9 +1,9 @@
-// Code and data that come after a view has been drawn.
+// Code and data that load after a view is drawn.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { failureSentence } from "../sentence.ts";
 
-/** Code that the first load of the page does without; undefined until it has come. */
+/** Code that is not part of the page's first load; undefined until it has loaded. */
 export function useLoaded<T extends object>(
   load: () => Promise<T>,
   onFailed: (error: unknown) => void,
@@ -13,21 +13,21 @@ export function useLoaded<T extends object>(
     load().then((value) => {
       loaded.value = value;
     }, onFailed);
-    // The functions of the first render do what later ones do.
+    // The functions of the first render behave like later ones.
   }, []);
   return loaded.value;
 }
 
 export type ServerValue<T> = {
-  /** Undefined until it was read. */
+  /** Undefined until it is read. */
   readonly value: T | undefined;
-  /** A sentence; undefined while nothing failed. */
+  /** A sentence; undefined unless reading failed. */
   readonly failure: string | undefined;
-  /** Changes something and reads again. `otherwise`: the sentence for a failure without words. */
+  /** Makes a change and reads again. `otherwise`: the sentence for a failure without a message. */
   readonly change: (otherwise: string, act: () => Promise<unknown>) => void;
 };
 
-/** Something of the server that is read when one of `of` is another one, and after each change. */
+/** A value of the server that is read again when `of` changes, and after each change. */
 export function useServerValue<T>(
   otherwise: string,
   of: readonly unknown[],

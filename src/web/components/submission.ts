@@ -4,12 +4,12 @@ import { failureSentence } from "../sentence.ts";
 
 export type Submission = {
   readonly isBusy: boolean;
-  /** A sentence; undefined while nothing failed. */
+  /** A sentence; undefined unless the action failed. */
   readonly failure: string | undefined;
   readonly onSubmit: (event: TargetedEvent<HTMLFormElement>) => void;
 };
 
-/** Does what a form is for, once at a time. `otherwise`: the sentence for a failure without words. */
+/** Runs the action of a form, once at a time. `otherwise`: the sentence for a failure without a message. */
 export function useSubmission(otherwise: string, act: (fields: FormData) => Promise<void>): Submission {
   const isBusy = useSignal(false);
   const failure = useSignal<string | undefined>(undefined);

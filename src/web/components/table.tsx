@@ -7,7 +7,7 @@ type TableProps = {
   readonly children: ComponentChildren;
 };
 
-/** Scrolls sideways where it is wider than the view. */
+/** Scrolls sideways if it is wider than the view. */
 export function Table({ label, headings, children }: TableProps): VNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard.

@@ -19,12 +19,12 @@ type Attributes = Pick<
 type TextFieldProps = Attributes & {
   readonly label: string;
   readonly isPassword?: boolean;
-  /** What is wrong with what was put in. */
+  /** The error of the value. */
   readonly failure?: string | undefined;
   readonly input?: RefObject<HTMLInputElement | null>;
 };
 
-/** A field with its name above and what is wrong with it below. */
+/** A field with its label above and its error below. */
 export function TextField({
   label,
   isPassword = false,

@@ -7,7 +7,7 @@ export type Toggle = {
   readonly flip: () => void;
 };
 
-/** Whether something of a component is there: a question, a menu, a field. */
+/** Whether a part of a component is shown: a question, a menu, a field. */
 export function useToggle(): Toggle {
   const state = useSignal(false);
   const set = (isOn: boolean) => () => {

@@ -3,16 +3,16 @@ import { Icon } from "./icon.tsx";
 
 type ViewFrameProps = {
   readonly title: string;
-  /** What stands beside the title. */
+  /** Shown beside the title. */
   readonly about?: string | undefined;
-  /** Where the arrow leads, and its words. */
+  /** The target of the arrow, and its label. */
   readonly back: { readonly href: string; readonly words: string };
   /** Buttons at the right of the head. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 };
 
-/** A view that fills the stage: a head with the way back, and a body that scrolls. */
+/** A view that fills the stage: a head with a back link, and a body that scrolls. */
 export function ViewFrame({ title, about, back, actions, children }: ViewFrameProps): VNode {
   return (
     <section class="view" aria-label={title}>

@@ -48,7 +48,7 @@ export function DownloadDialog({ workspace, record, onClose }: DownloadDialogPro
   );
 }
 
-/** The browser downloads it, at its own pace and to its own place. Rejects with the server's words if there is none. */
+/** Lets the browser download the file. Rejects with the server's error if there is none. */
 async function download(
   client: WorkspaceProps["workspace"]["client"],
   id: string,
@@ -57,7 +57,7 @@ async function download(
   const check = new AbortController();
   await client.stream(sessionEndpoints.downloadFile, { params: { id }, query: { path } }, check.signal);
   check.abort();
-  // Good for one request: it may stand in an address.
+  // Valid for one request, so it may be part of an address.
   const { ticket: token } = await client.call(endpoints.createWsTicket);
   const link = document.createElement("a");
   link.href = `${endpointPath(sessionEndpoints.downloadFile, { id })}?${new URLSearchParams({ path, token })}`;

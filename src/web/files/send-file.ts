@@ -6,14 +6,17 @@ import { SavedFile } from "../../protocol/schemas/file.ts";
 export type FileToSend = {
   readonly sessionId: string;
   readonly file: File;
-  /** Bytes that have left. */
+  /** Bytes sent. */
   readonly onProgress: (bytes: number) => void;
   readonly signal: AbortSignal;
 };
 
 const UNAUTHORIZED = 401;
 
-/** Sends a file to a session; fetch does not tell of progress. Rejects with the server's error, or the signal's reason. */
+/**
+ * Sends a file to a session, by XMLHttpRequest because fetch does not report progress. Rejects with the server's error,
+ * or the signal's reason.
+ */
 export async function sendFile(
   { sessionId, file, onProgress, signal }: FileToSend,
   { token, onRefused }: { readonly token: string | undefined; readonly onRefused: () => void },
@@ -43,13 +46,13 @@ export async function sendFile(
   throw errorFromBody(answer, "host_unreachable", refusal(request.status));
 }
 
-/** The words for an answer that is not the server's. */
+/** The message for an answer that did not come from the server. */
 function refusal(status: number): string {
   if (status === 413) return "a proxy in front of the server refuses files of this size; raise its limit";
   return `a proxy in front of the server answered with status ${status}`;
 }
 
-/** The browser tells no more. */
+/** Browsers give no details. */
 function brokenOff(): ServiceError {
   const message = "the connection broke off, or the file cannot be read; send it again";
   return new ServiceError("host_unreachable", message);

@@ -1,4 +1,4 @@
-// Files dropped or pasted onto a session, and those on their way to it.
+// Files dropped or pasted onto a session, and running uploads.
 import { useSignal } from "@preact/signals";
 import type { RefObject, VNode } from "preact";
 import { useEffect } from "preact/hooks";
@@ -7,7 +7,7 @@ import { Icon } from "../components/icon.tsx";
 import type { Upload } from "./uploads.ts";
 
 type SessionFilesProps = SessionProps & {
-  /** Where files may be dropped or pasted. */
+  /** The area that accepts dropped or pasted files. */
   readonly area: RefObject<HTMLElement | null>;
 };
 
@@ -84,7 +84,7 @@ type FileListeners = {
   readonly onFolder: (name: string) => void;
 };
 
-/** Beside such areas a drop does nothing: the browser would leave the page for the file. */
+/** Prevents drops outside such areas, for which the browser would leave the page. */
 function listen(area: HTMLElement, { mayUpload, onOver, onFiles, onFolder }: FileListeners): () => void {
   const abort = new AbortController();
   const { signal } = abort;
@@ -108,7 +108,7 @@ function listen(area: HTMLElement, { mayUpload, onOver, onFiles, onFolder }: Fil
   const paste = (event: ClipboardEvent): void => {
     const { clipboardData } = event;
     if (clipboardData === null || !mayUpload || clipboardData.files.length === 0) return;
-    // A table of an office program comes as a picture, too.
+    // Office programs also copy a table as a picture.
     if (["text/plain", "text/html"].every((type) => clipboardData.types.includes(type))) return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,10 +1,10 @@
-/** Paths that every shell takes as they are. */
+/** Paths that need no quotes in any shell. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
 const CONTROL = /\p{Cc}/gu;
 
 /**
- * The path as one word of a shell. No control character is typed, whatever the name of a directory has in it: it would be
- * a key, and a line feed would run a command.
+ * The path as one word of a shell. It never contains control characters, even if a directory's name does: they would be
+ * keys, and a line feed would run a command.
  */
 export function shellQuote(path: string): string {
   if (PLAIN.test(path)) return path;
@@ -13,7 +13,7 @@ export function shellQuote(path: string): string {
   return `$'${escaped}'`;
 }
 
-/** As UTF-8 in octal, which every shell with $'…' knows. */
+/** As UTF-8 in octal, which every shell with $'…' understands. */
 function escapeControl(character: string): string {
   return [...new TextEncoder().encode(character)]
     .map((byte) => `\\${byte.toString(8).padStart(3, "0")}`)

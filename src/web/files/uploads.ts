@@ -12,10 +12,10 @@ export type Upload = {
 };
 
 type UploadsOptions = {
-  /** Of the session. */
+  /** The session's id. */
   readonly id: string;
   readonly sendFile: (file: FileToSend) => Promise<SavedFile>;
-  /** As if it had been pasted. */
+  /** Inserts text as a paste does. */
   readonly paste: (text: string) => void;
   readonly onFailed: (what: string, error: unknown) => void;
 };
@@ -24,7 +24,7 @@ type Waiting = { readonly id: number; readonly file: File; readonly stop: AbortC
 
 export class Uploads implements Disposable {
   readonly #options: UploadsOptions;
-  /** The first is being sent. */
+  /** The first one is being sent. */
   readonly #queue: Waiting[] = [];
   readonly #list = signal<readonly Upload[]>([]);
   #lastId = 0;
@@ -33,7 +33,7 @@ export class Uploads implements Disposable {
     this.#options = options;
   }
 
-  /** What has not arrived yet. */
+  /** Uploads that are not complete. */
   get list(): ReadonlySignal<readonly Upload[]> {
     return this.#list;
   }
@@ -53,7 +53,7 @@ export class Uploads implements Disposable {
     this.#queue.find((waiting) => waiting.id === id)?.stop.abort();
   }
 
-  /** Cancels all. */
+  /** Cancels all uploads. */
   [Symbol.dispose](): void {
     for (const { stop } of this.#queue) stop.abort();
   }

@@ -1,6 +1,6 @@
-// A layout as text, for the address. `a|b` are side by side, `a/b` one above the other, `/` before `|`, parentheses as
-// elsewhere. `:3` after a pane or parentheses is their weight, `+` an empty pane, `*` the pane that has the keyboard, `@5`
-// plays the recording from second 5, and `,` separates tabs.
+// A layout as text for the address. `a|b` are side by side, `a/b` one above the other; `/` binds more than `|`, and
+// parentheses group. `:3` after a pane or parentheses is their weight, `+` an empty pane, `*` marks the focused pane,
+// `@5` plays the recording from second 5, and `,` separates tabs.
 import { SessionId } from "../../protocol/schemas/session.ts";
 import {
   edit,
@@ -18,7 +18,7 @@ const SEPARATORS = { row: "|", column: "/" } as const;
 const PANE = /^(\*?)(\+|[^@:]+)(?:@(\d{1,9}(?:\.\d{1,6})?))?(?::([1-9]\d{0,3}))?$/;
 const WEIGHT = /^:([1-9]\d{0,3})$/;
 
-/** Undefined: it means nothing, or is too large. */
+/** Undefined if the text is invalid or too large. */
 export function parseTabs(text: string): Layout["tabs"] | undefined {
   const tabs = text.split(",", MAX_TABS + 1).map(parseTab);
   const known = tabs.filter((tab) => tab !== undefined);
@@ -45,12 +45,12 @@ function parseTab(text: string): Tab | undefined {
   return unique && { tree: unique, focus: reader.focus };
 }
 
-/** What is no layout makes each of its functions return undefined. */
+/** Each function returns undefined for invalid text. */
 class Reader {
   readonly #pieces: readonly string[];
   #at = 0;
   #panes = 0;
-  /** The number of the pane with the mark. */
+  /** The number of the marked pane. */
   focus = 0;
 
   constructor(text: string) {

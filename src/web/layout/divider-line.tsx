@@ -6,14 +6,14 @@ type DividerLineProps = {
   readonly divider: Divider;
   /** The element that the tree fills. */
   readonly area: RefObject<HTMLElement | null>;
-  /** As it was before the divider was moved. */
+  /** The tree before the divider was moved. */
   readonly tree: Tree;
-  /** The pointer is still down. */
+  /** Whether the pointer is still down. */
   readonly onMove: (tree: Tree) => void;
   readonly onMoved: (tree: Tree) => void;
 };
 
-/** Of a press of an arrow key. */
+/** The step of an arrow key. */
 const STEP = 0.05;
 const STEPS: Readonly<Record<string, number>> = {
   ArrowLeft: -STEP,

@@ -8,7 +8,7 @@ import { SessionFinder } from "../sessions/session-finder.tsx";
 
 type EmptyPaneProps = WorkspaceProps & { readonly number: number; readonly isFocused: boolean };
 
-/** A pane for which a session is chosen, or started. */
+/** A pane without a session: the user chooses or starts one. */
 export function EmptyPane({ page, workspace, number, isFocused }: EmptyPaneProps): VNode {
   const starting = useToggle();
   const root = useRef<HTMLDivElement>(null);

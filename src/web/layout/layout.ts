@@ -1,7 +1,8 @@
-// How the open sessions share the page: tabs, and in each tab a tree of panes. Every function returns a layout in normal form:
-// no split inside a split of the same kind, at least two parts in each, and no session twice in a tab.
+// The arrangement of the open sessions: tabs, and in each tab a tree of panes. Every function returns a layout in
+// normal form: no split directly inside a split of the same kind, at least two parts in each, and no session twice in a
+// tab.
 
-/** Without `id` it is empty: a session is to be chosen. `at`: plays the recording from there, in seconds since its start. */
+/** Without `id` the pane is empty. `at`: plays the recording from that time, in seconds since its start. */
 export type Pane = {
   readonly kind: "pane";
   readonly id: string | undefined;
@@ -12,11 +13,11 @@ export type Split = { readonly kind: "row" | "column"; readonly parts: readonly 
 /** `weight`: the part's share of the split, relative to those of its neighbours. */
 export type Part = { readonly tree: Tree; readonly weight: number };
 export type Tree = Pane | Split;
-/** `focus`: the number of the pane that has the keyboard, in the order of `panesOf`. */
+/** `focus`: the number of the focused pane, in the order of `panesOf`. */
 export type Tab = { readonly tree: Tree; readonly focus: number };
 export type Layout = { readonly tabs: readonly Tab[]; readonly current: number };
 
-/** Of a tab; a browser draws at most 16 terminals with its GPU. */
+/** Panes per tab; a browser draws at most 16 terminals with its GPU. */
 export const MAX_PANES = 12;
 export const MAX_TABS = 12;
 /** Weights with a larger sum are rounded to hundredths. */
@@ -47,8 +48,8 @@ export function focusedPane(layout: Layout): Pane {
 }
 
 /**
- * With the session in sight and focused: where it is, else in an empty pane that has the focus, else where it is in another
- * tab, else in place of the focused one.
+ * Shows and focuses the session: where it is in this tab, otherwise in a focused empty pane, otherwise in another tab,
+ * otherwise instead of the focused session.
  */
 export function showSession(layout: Layout, id: string, at?: number): Layout {
   const here = numberOf(currentTab(layout), id);
@@ -60,7 +61,7 @@ export function showSession(layout: Layout, id: string, at?: number): Layout {
   return changeFocused(focused, () => ({ kind: "pane", id, at }));
 }
 
-/** Divides the focused pane; the new half is empty and has the focus. Unchanged where there are MAX_PANES. */
+/** Divides the focused pane; the new half is empty and focused. Unchanged at MAX_PANES. */
 export function splitPane(layout: Layout, kind: Split["kind"]): Layout {
   const { tree, focus } = currentTab(layout);
   if (panesOf(tree).length >= MAX_PANES) return layout;
@@ -72,12 +73,12 @@ export function splitPane(layout: Layout, kind: Split["kind"]): Layout {
   return focusPane(divided, focus + 1);
 }
 
-/** Leaves the focused pane without a session. */
+/** Removes the session from the focused pane. */
 export function emptyPane(layout: Layout): Layout {
   return changeFocused(layout, () => EMPTY);
 }
 
-/** Without the panes that `isClosed` says; undefined: none is left. A tab without panes is closed. */
+/** Removes the panes for which `isClosed` is true; undefined if none is left. A tab without panes is closed. */
 export function closePanes(
   layout: Layout,
   isClosed: (pane: Pane, place: { readonly tab: number; readonly number: number }) => boolean,
@@ -98,7 +99,7 @@ export function closePane(layout: Layout, closed: number): Layout | undefined {
   return closePanes(layout, (_, { tab, number }) => tab === layout.current && number === closed);
 }
 
-/** Undefined: it was the only one. */
+/** Undefined if it was the only one. */
 export function closeTab(layout: Layout, closed: number): Layout | undefined {
   return closePanes(layout, (_, { tab }) => tab === closed);
 }
@@ -109,7 +110,7 @@ export function focusPane(layout: Layout, number: number): Layout {
   return changeTab(layout, { tree, focus: Math.max(0, Math.min(last, number)) });
 }
 
-/** To the next pane or the previous one, from the last to the first and back; with `isAcrossTabs` through all tabs. */
+/** Moves the focus to the next or previous pane, cyclically; with `isAcrossTabs` through all tabs. */
 export function stepFocus(layout: Layout, step: 1 | -1, isAcrossTabs = false): Layout {
   const { tree, focus } = currentTab(layout);
   const count = panesOf(tree).length;
@@ -119,7 +120,7 @@ export function stepFocus(layout: Layout, step: 1 | -1, isAcrossTabs = false): L
   return focusPane(there, step === 1 ? 0 : Number.POSITIVE_INFINITY);
 }
 
-/** A tab with an empty pane, after all others. Unchanged where there are MAX_TABS. */
+/** Appends a tab with an empty pane. Unchanged at MAX_TABS. */
 export function addTab({ tabs, current }: Layout): Layout {
   if (tabs.length >= MAX_TABS) return { tabs, current };
   return { tabs: [...tabs, { tree: EMPTY, focus: 0 }], current: tabs.length };
@@ -134,12 +135,12 @@ export function stepTab(layout: Layout, step: 1 | -1): Layout {
   return selectTab(layout, (layout.current + step + length) % length);
 }
 
-/** With another tree in the current tab that has as many panes. */
+/** Replaces the tree of the current tab by one with as many panes. */
 export function replaceTree(layout: Layout, tree: Tree): Layout {
   return changeTab(layout, { tree, focus: currentTab(layout).focus });
 }
 
-/** With what `change` makes of each pane, in normal form; undefined: nothing. */
+/** Replaces each pane by the result of `change`, in normal form; undefined removes it. */
 export function edit(tree: Tree, change: (pane: Pane, number: number) => Tree | undefined): Tree | undefined {
   let number = -1;
   const visit = (visited: Tree): Tree | undefined => {
@@ -156,11 +157,11 @@ export function edit(tree: Tree, change: (pane: Pane, number: number) => Tree | 
   return visit(tree);
 }
 
-/** The parts as a tree in normal form; a split of the same kind among them gives up its own parts, each as large as before. */
+/** The parts as a tree in normal form; a nested split of the same kind is replaced by its parts, at equal size. */
 export function join(kind: Split["kind"], parts: readonly Part[]): Tree | undefined {
   const [first] = parts;
   if (parts.length <= 1) return first?.tree;
-  // Whole numbers: every part is measured in units that divide all the inner splits.
+  // Whole numbers: the unit of every part divides all inner splits.
   const sums = parts.map(({ tree }) => (tree.kind === kind ? sum(weightsOf(tree)) : 1));
   const unit = sums.reduce((product, one) => product * one, 1);
   const flat = parts.flatMap(({ tree, weight }, at): readonly Part[] => {
@@ -174,7 +175,7 @@ export function join(kind: Split["kind"], parts: readonly Part[]): Tree | undefi
   return weigh(kind, flat);
 }
 
-/** A split whose weights have no common divisor. */
+/** Divides the weights by their common divisor. */
 export function weigh(kind: Split["kind"], parts: readonly Part[]): Split {
   const total = sum(parts.map(({ weight }) => weight));
   const rounded = parts.map(({ weight }) =>

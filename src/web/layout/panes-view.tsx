@@ -12,9 +12,9 @@ import { TabBar } from "./tab-bar.tsx";
 
 type PanesViewProps = WorkspaceProps & { readonly layout: Layout };
 
-/** The panes of the current tab; on a narrow page only the one with the keyboard. */
+/** The panes of the current tab; on a narrow page only the focused one. */
 export function PanesView({ page, workspace, layout }: PanesViewProps): VNode {
-  /** While a divider is being moved: the address changes when it is let go. */
+  /** The tree while a divider is being moved: the address changes when it is released. */
   const moving = useSignal<Tree | undefined>(undefined);
   const area = useRef<HTMLDivElement>(null);
   const { tree, focus } = currentTab(layout);
@@ -76,7 +76,7 @@ function PaneView({ page, workspace, pane, number, isFocused, style, label }: Pa
   const open = pane.id === undefined ? undefined : panes.open.value.get(pane.id);
   const focus = (): void => panes.focus(number);
   useLayoutEffect(() => {
-    // What has the focus in the pane already, such as a button of it, keeps it.
+    // Keeps the focus on an element of the pane, such as a button.
     if (isFocused && root.current?.contains(document.activeElement) === false) open?.emulator.focus();
   }, [isFocused, open]);
   return (

@@ -1,5 +1,5 @@
-// The sessions that are in sight. Their layout is the address; only they have a terminal and a subscription, so that what is
-// not in sight costs nothing.
+// The visible sessions. The address contains their layout. Only they have a terminal and a subscription, so hidden
+// sessions cost nothing.
 import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import type { AddressBar } from "../app/address-bar.ts";
 import { PRESENT_S, type Route, routeHash, sessionRoute } from "../app/route.ts";
@@ -28,7 +28,7 @@ import {
 
 export type PanesOptions = {
   readonly address: Pick<AddressBar, "route" | "go" | "replace">;
-  /** There is room for one pane. */
+  /** Whether only one pane fits. */
   readonly isNarrow: ReadonlySignal<boolean>;
   readonly open: (id: string) => OpenSession;
   /** The ids of the sessions in the order of the list. */
@@ -36,14 +36,14 @@ export type PanesOptions = {
 };
 
 export class Panes implements Disposable {
-  /** Undefined where the address is not that of sessions. */
+  /** Undefined if the address shows no sessions. */
   readonly layout: ReadonlySignal<Layout | undefined>;
-  /** The session of the pane that has the keyboard, unless that is empty. */
+  /** The session of the focused pane, if there is one. */
   readonly focused: ReadonlySignal<OpenSession | undefined>;
   readonly #options: PanesOptions;
   readonly #open = signal<ReadonlyMap<string, OpenSession>>(new Map());
   readonly #scope = new DisposableStack();
-  /** Where the page was before it was at the list or a form. */
+  /** The layout before the page showed the list or a form. */
   #last: Layout | undefined;
 
   constructor(options: PanesOptions) {
@@ -64,12 +64,12 @@ export class Panes implements Disposable {
     );
   }
 
-  /** The sessions in sight by their ids. */
+  /** The visible sessions by id. */
   get open(): ReadonlySignal<ReadonlyMap<string, OpenSession>> {
     return this.#open;
   }
 
-  /** Whether there is more than one pane, in sight or not. */
+  /** Whether there is more than one pane, hidden ones included. */
   get areSeveral(): boolean {
     return this.layout.value !== undefined && allPanes(this.layout.value).length > 1;
   }
@@ -86,7 +86,7 @@ export class Panes implements Disposable {
     };
   }
 
-  /** Where `show` leads. */
+  /** The address to which `show` leads. */
   routeTo(id: string, at?: number): Route {
     const layout = this.layout.peek() ?? this.#last ?? singlePane(id);
     return { view: "session", layout: showSession(layout, id, at) };
@@ -102,7 +102,7 @@ export class Panes implements Disposable {
     if (id !== undefined) this.show(id, PRESENT_S);
   }
 
-  /** Opens the next or the previous session of the list; on a narrow page that of the layout, where it has several. */
+  /** Opens the next or previous session of the list; on a narrow page that of the layout, if it has several. */
   goToNeighbour(direction: 1 | -1): void {
     const { isNarrow, listed } = this.#options;
     if (isNarrow.peek() && this.areSeveral) {
@@ -137,7 +137,7 @@ export class Panes implements Disposable {
     this.#go((layout) => closePane(layout, currentTab(layout).focus));
   }
 
-  /** The focused pane, for another session to be chosen. */
+  /** Empties the focused pane, so that another session can be chosen. */
   empty(): void {
     this.#go(emptyPane);
   }
@@ -154,12 +154,12 @@ export class Panes implements Disposable {
     this.#go((layout) => closeTab(layout, number));
   }
 
-  /** The dividers of the current tab were moved. */
+  /** Stores moved dividers of the current tab. */
   resize(tree: Tree): void {
     this.#replace((layout) => replaceTree(layout, tree));
   }
 
-  /** The session is gone: its panes are closed. */
+  /** Closes the panes of a removed session. */
   forget(id: string): void {
     const layout = this.layout.peek() ?? this.#last;
     if (layout === undefined || !allPanes(layout).some((pane) => pane.id === id)) return;
@@ -200,7 +200,7 @@ export class Panes implements Disposable {
     const layout = this.layout.peek();
     if (layout === undefined) return;
     const route: Route = { view: "session", layout: change(layout) };
-    // Nothing is drawn anew for a focus that is where it was.
+    // An unchanged focus causes no redraw.
     if (routeHash(route) !== routeHash(address.route.peek())) address.replace(route);
   }
 }

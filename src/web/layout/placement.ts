@@ -1,4 +1,4 @@
-// Where the panes of a tree are, in parts of the whole, and the lines between them, which can be moved. Pure.
+// The places of a tree's panes, as fractions of the whole, and the movable lines between them. Pure.
 import { type Split, type Tree, weigh } from "./layout.ts";
 
 /** From 0 to 1. */
@@ -9,19 +9,19 @@ export type Box = {
   readonly height: number;
 };
 
-/** Between two parts of a split, `box` being both. */
+/** Between two parts of a split; `box` covers both. */
 export type Divider = {
   readonly kind: Split["kind"];
   readonly box: Box;
-  /** Of the first of the two, in parts of both. */
+  /** The share of the first part in both. */
   readonly share: number;
-  /** The numbers of the parts that lead to the split, and then of the first of the two. */
+  /** The path of part numbers to the split, followed by that of the first part. */
   readonly path: readonly number[];
 };
 
 export type Placement = { readonly panes: readonly Box[]; readonly dividers: readonly Divider[] };
 
-/** Neither side of a divider is made smaller than that part of both. */
+/** The minimum share of either side. */
 export const MIN_SHARE = 0.1;
 const WHOLE: Box = { left: 0, top: 0, width: 1, height: 1 };
 const PRECISION = 100;
@@ -49,7 +49,7 @@ export function placeTree(tree: Tree, box: Box = WHOLE, path: readonly number[] 
   };
 }
 
-/** With the divider at that share; the rest of the tree keeps its place. */
+/** Moves the divider to that share; the rest of the tree keeps its place. */
 export function moveDivider(tree: Tree, path: readonly number[], share: number): Tree {
   const [at = 0, ...rest] = path;
   if (tree.kind === "pane") return tree;

@@ -7,7 +7,7 @@ import { type Layout, MAX_TABS, panesOf, selectTab, type Tab } from "./layout.ts
 
 type TabBarProps = Pick<WorkspaceProps, "workspace"> & { readonly layout: Layout };
 
-/** There with more than one tab. Each is a link, since its place is an address. */
+/** Shown with more than one tab. Each tab is a link to its address. */
 export function TabBar({ workspace, layout }: TabBarProps): VNode {
   const { panes } = workspace;
   return (

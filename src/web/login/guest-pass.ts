@@ -1,5 +1,5 @@
-// The token of a share link. It belongs to the tab that the link was opened in, and goes with it: the next one to use this
-// browser is not invited, and whoever is logged in in another tab stays that.
+// The token of a share link. It belongs to the tab that opened the link and ends with it. So the next user of this
+// browser is not a guest, and logins in other tabs stay.
 import { z } from "zod";
 import { BrowserStorage } from "../browser-storage.ts";
 

@@ -2,11 +2,11 @@ import { type Signal, useSignal } from "@preact/signals";
 
 export type Way = "password" | "key";
 
-/** What a person has chosen and typed on the way in; it outlasts a look at the keys. */
+/** A person's choices and input on the login card; they survive a visit to the key views. */
 export type LoginDraft = {
-  /** Undefined until one was chosen. */
+  /** Undefined until a method was chosen. */
   readonly way: Signal<Way | undefined>;
-  /** The public key of the key to log in with; undefined until one was chosen. */
+  /** The public key of the key for the login; undefined until one was chosen. */
   readonly key: Signal<string | undefined>;
   /** Undefined until a name was typed. */
   readonly user: Signal<string | undefined>;

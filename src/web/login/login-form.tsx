@@ -16,7 +16,7 @@ import type { LoginViewProps, Step, WayProps } from "./login-props.ts";
 import { UserField, userOf } from "./user-field.tsx";
 
 type LoginFormProps = LoginViewProps & {
-  /** The key to log in with; undefined where there is none. */
+  /** The key for the login, if there is one. */
   readonly stored: StoredKey | undefined;
   readonly draft: LoginDraft;
   readonly go: (step: Step) => void;
@@ -71,11 +71,11 @@ function waysOf({ passwordMode, enableSSHKeys }: AuthConfig): readonly Way[] {
   ];
 }
 
-/** Who logs in without a name; undefined while that is not known. */
+/** The user for logins without a name; undefined while that is unknown. */
 function useDefaultUser(login: Pick<Login, "defaultUser">): string | undefined {
   const user = useSignal<string | undefined>(undefined);
   useEffect(() => {
-    // Without it the field says so in other words.
+    // Without it the field has another label.
     void login.defaultUser().then(
       (name) => {
         user.value = name;
@@ -89,9 +89,9 @@ function useDefaultUser(login: Pick<Login, "defaultUser">): string | undefined {
 type LoginHeadProps = {
   readonly login: Pick<Login, "start">;
   readonly reason: string | undefined;
-  /** Who the server takes this browser for without any login. */
+  /** The server's user for this browser without a login. */
   readonly known: string | undefined;
-  /** Whose picture is shown. */
+  /** The user whose picture is shown. */
   readonly user: string | undefined;
 };
 

@@ -7,15 +7,15 @@ export type LoginViewProps = {
   readonly state: Extract<LoginState, { readonly kind: "out" }>;
 };
 
-/** What the card shows: the log in, or something about keys that leads back to it. */
+/** The view of the card: the login, or a key view that leads back to it. */
 export type Step = "login" | "make" | "import" | "sheet";
 
-/** What each way to log in needs. */
+/** The properties of each login method. */
 export type WayProps = {
   readonly login: Login;
   readonly user: {
     readonly name: string;
-    /** Who logs in without a name, where that is known. */
+    /** The user for logins without a name, if known. */
     readonly default: string | undefined;
     readonly onName: (name: string) => void;
   };

@@ -11,7 +11,7 @@ type LoginQuestionProps = {
   readonly state: Extract<LoginState, { readonly kind: "question" }>;
 };
 
-/** What the server's system asks beside the password, such as a one-time code. */
+/** The system's questions beside the password, such as a one-time code. */
 export function LoginQuestionView({ login, state }: LoginQuestionProps): VNode {
   const { prompts, messages } = state.question;
   const first = useRef<HTMLInputElement>(null);

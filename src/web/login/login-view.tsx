@@ -21,7 +21,7 @@ export function LoginView({ login, keyring, state }: LoginViewProps): VNode {
   };
   const keys = keyring.keys.value;
   const chosen = keys.find(({ publicKey }) => publicKey === draft.key.value);
-  // A key may be removed in another tab while it is looked at here.
+  // Another tab may remove a key while it is shown here.
   const shown = step.value === "sheet" && chosen === undefined ? "login" : step.value;
   return (
     <main class="entrance">

@@ -1,4 +1,4 @@
-// Who uses the page. One state, from the first question to the server until the log out.
+// The user of the page. One state, from the first request to the log out.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import { fetchSend } from "../../protocol/client/fetch-send.ts";
@@ -15,20 +15,20 @@ import { answerChallenge } from "./keys/challenge.ts";
 import type { OpenKey } from "./keys/keyring.ts";
 import { type StoredLogin, TokenStore } from "./token-store.ts";
 
-/** By what the page is let in. */
+/** The credentials that admit the page. */
 export type Access =
-  /** A login of one's own, which can be ended. */
+  /** A login that the user can end. */
   | { readonly kind: "login"; readonly user: string; readonly token: string }
-  /** Nobody has to log in. */
+  /** The server requires no login. */
   | { readonly kind: "open"; readonly user: string; readonly token: string }
-  /** The server knows who asks without a token: from a proxy, or because it is this very machine. */
+  /** The server identifies the caller without a token: by a proxy, or because it is on this machine. */
   | {
       readonly kind: "known";
       readonly user: string;
       readonly token: undefined;
-      /** What the proxy says of this user. */
+      /** The proxy's data about this user. */
       readonly profile: ProxyUser | undefined;
-      /** Where that ends, with a proxy that can. */
+      /** The proxy's log out, if it has one. */
       readonly logoutPath: string | undefined;
     }
   /** A link that opens one session. */
@@ -36,11 +36,11 @@ export type Access =
 
 export type LoginState =
   | { readonly kind: "checking" }
-  /** `reason`: why the person has to log in, where there is something to say. */
+  /** `reason`: why the person has to log in, if that needs explaining. */
   | { readonly kind: "out"; readonly config: AuthConfig; readonly reason: string | undefined }
-  /** The server's system asks for more than the password. `back`: the log in before. */
+  /** The system asks for more than the password. `back`: the login before it. */
   | { readonly kind: "question"; readonly question: LoginQuestion; readonly back: LoginState }
-  /** The password was right. `codes`: recovery codes to keep, before it goes on. `back`: the log in before. */
+  /** The password was right. `codes`: recovery codes to show first. `back`: the login before it. */
   | {
       readonly kind: "second-factor";
       readonly challenge: SecondFactorChallenge;
@@ -49,11 +49,11 @@ export type LoginState =
       readonly back: LoginState;
     }
   | { readonly kind: "in"; readonly access: Access }
-  /** The link to a session that led here does not open it any more. */
+  /** The share link no longer opens the session. */
   | { readonly kind: "uninvited" }
   | { readonly kind: "unreachable"; readonly error: unknown };
 
-/** Where no login is needed and what lets one in is refused, asking again at once would go on for ever. */
+/** If no login is required but requests are refused, retrying at once would loop forever. */
 const SELF_LOGIN_INTERVAL_MS = 5_000;
 
 export type LoginWindow = StorageWindow &
@@ -65,10 +65,10 @@ export class Login implements Disposable {
   readonly #store: TokenStore;
   readonly #pass: GuestPass;
   readonly #state = signal<LoginState>({ kind: "checking" });
-  /** Completed, and its recovery codes are still to be kept. */
+  /** The login is complete; its recovery codes are still shown. */
   #made: TokenResponse | undefined;
   #lastSelfLogin = Number.NEGATIVE_INFINITY;
-  /** Was refused once: what is to be done then is being done. */
+  /** Whether a refusal is already being handled. */
   #over: Access | undefined;
 
   constructor(window: LoginWindow) {
@@ -82,15 +82,15 @@ export class Login implements Disposable {
     return this.#state;
   }
 
-  /** The token in force. */
+  /** The current token. */
   get token(): string | undefined {
     return this.#access?.token;
   }
 
-  /** Finds out whether there is anything to ask. `secrets`: those of the address that led here. */
+  /** Finds out whether a login is needed. `secrets`: those of the initial address. */
   async start({ ticket, share }: Secrets): Promise<void> {
     if (share !== undefined) this.#pass.write(share);
-    // Who follows a login link in a tab that was a guest's is no guest any more.
+    // A login link in a guest's tab ends the guest access.
     if (ticket !== undefined) this.#pass.clear();
     if (ticket !== undefined) return await this.#useTicket(ticket);
     const pass = this.#pass.read();
@@ -109,7 +109,7 @@ export class Login implements Disposable {
     );
   }
 
-  /** Goes in, or to the next question. Answers that are refused lead back: each question is answered once. */
+  /** Logs in, or shows the next question. Refused answers lead back: each question accepts one answer. */
   async withAnswers(answers: readonly string[]): Promise<void> {
     const state = this.#state.peek();
     if (state.kind !== "question") return;
@@ -122,7 +122,7 @@ export class Login implements Disposable {
     }
   }
 
-  /** Goes in, or shows the recovery codes first. A proof that is refused leads back: each challenge is answered once. */
+  /** Logs in, or shows the recovery codes first. A refused proof leads back: each challenge accepts one answer. */
   async withSecondFactor(proof: Omit<SecondFactorProof, "challengeId">): Promise<void> {
     const state = this.#state.peek();
     if (state.kind !== "second-factor") return;
@@ -138,19 +138,19 @@ export class Login implements Disposable {
     }
   }
 
-  /** With the login that a second factor completed. */
+  /** Continues with the login that a second factor completed. */
   goIn(): void {
     if (this.#made !== undefined) this.#keep(this.#made);
     this.#made = undefined;
   }
 
-  /** Back to the log in. */
+  /** Back to the login. */
   giveUp(): void {
     const state = this.#state.peek();
     if (state.kind === "second-factor" || state.kind === "question") this.#state.value = state.back;
   }
 
-  /** As withPassword, by a signature of the key. */
+  /** Like withPassword, with a signature of the key. */
   async withKey(username: string, key: OpenKey): Promise<void> {
     const { challenge, challengeId } = await this.#client.call(endpoints.createChallenge, {
       body: username === "" ? {} : { userId: username },
@@ -161,12 +161,12 @@ export class Login implements Disposable {
     this.#keep(response);
   }
 
-  /** Who logs in without a name, who need not be one that may. */
+  /** The user for logins without a name, who may not be allowed to log in. */
   async defaultUser(): Promise<string> {
     return (await this.#client.call(endpoints.currentUser)).userId;
   }
 
-  /** The server refused what let us in: it is over, or was revoked. `token`: what the request carried. */
+  /** The server refused the credentials: they expired or were revoked. `token`: that of the request. */
   refused(token: string | undefined): void {
     const access = this.#access;
     if (access === undefined || access.token !== token || access === this.#over) return;
@@ -182,14 +182,14 @@ export class Login implements Disposable {
 
   async logOut(): Promise<void> {
     const { token } = this;
-    // At once, so that the connection is closed and other tabs are told from here, and not by refusals.
+    // Closes the connection and notifies other tabs at once, instead of by refusals.
     this.#store.clear();
     const leaving = { kind: "checking" } as const;
     this.#state.value = leaving;
     const client = createClient(fetchSend({ origin: "", token: () => token }));
-    // Whatever the server says: here the person is out.
+    // The page logs out regardless of the server's answer.
     await client.call(endpoints.logout).catch(() => undefined);
-    // Somebody may have logged in in another tab meanwhile.
+    // Another tab may have logged in meanwhile.
     if (this.#state.peek() === leaving) await this.#leave("You are logged out.");
   }
 
@@ -213,12 +213,12 @@ export class Login implements Disposable {
     }
   }
 
-  /** Goes in where the server lets everybody in or knows who this is, else asks the person. */
+  /** Logs in if the server admits everybody or identifies the caller, otherwise shows the login. */
   async #ask(reason: string | undefined): Promise<void> {
     const before = this.#state.peek();
     try {
       const config = await this.#client.call(endpoints.authConfig);
-      // Somebody may have logged in in another tab meanwhile, or out in this one.
+      // Another tab may have logged in meanwhile, or this one out.
       if (this.#state.peek() !== before) return;
       const isSoon = performance.now() - this.#lastSelfLogin < SELF_LOGIN_INTERVAL_MS;
       const isLetIn = config.noAuth || config.user !== undefined;
@@ -231,7 +231,7 @@ export class Login implements Disposable {
     }
   }
 
-  /** Only a proxy asks who asks that: it leads a page that is loaded to its own login. Not again and again, if it does not. */
+  /** Only a proxy answers that: reloading the page leads to the proxy's login. Not repeatedly, if it does not help. */
   #askProxy(): void {
     if (performance.now() > SELF_LOGIN_INTERVAL_MS) this.#window.location.reload();
   }
@@ -239,12 +239,12 @@ export class Login implements Disposable {
   async #letSelfIn({ noAuth, user = "", logoutPath, proxyUser: profile }: AuthConfig): Promise<void> {
     this.#lastSelfLogin = performance.now();
     if (!noAuth) return this.#let({ kind: "known", user, token: undefined, profile, logoutPath });
-    // Nothing to keep where the next visit is let in as well.
+    // Nothing to store if the next visit is admitted the same way.
     const response = await this.#client.call(endpoints.createToken, { body: {} });
     this.#let({ kind: "open", user: response.user, token: response.token });
   }
 
-  /** Shows the ways in, and takes none by itself: the person wanted to be out. */
+  /** Shows the login methods without using one: the person wanted to log out. */
   async #leave(reason: string): Promise<void> {
     const checking = { kind: "checking" } as const;
     this.#state.value = checking;
@@ -252,11 +252,11 @@ export class Login implements Disposable {
       (config) => ({ kind: "out", config, reason }) as const,
       (error: unknown) => ({ kind: "unreachable", error }) as const,
     );
-    // Somebody may have logged in in another tab meanwhile.
+    // Another tab may have logged in meanwhile.
     if (this.#state.peek() === checking) this.#state.value = next;
   }
 
-  /** Goes in, or to what the server asks. */
+  /** Logs in, or shows the server's next question. */
   async #goOn(response: Promise<TokenResponse>, back: LoginState): Promise<void> {
     try {
       this.#keep(await response);
@@ -272,7 +272,7 @@ export class Login implements Disposable {
     }
   }
 
-  /** To the log in, where the server refuses; throws what is no refusal. */
+  /** Back to the login after a refusal; throws all other errors. */
   #goBack(error: unknown, back: LoginState): void {
     if (!(error instanceof ServiceError) || error.status !== 401 || back.kind !== "out") throw error;
     this.#state.value = { ...back, reason: `${sentence(error.message)} Please log in again.` };
@@ -290,7 +290,7 @@ export class Login implements Disposable {
 
   #changedElsewhere(login: StoredLogin | undefined): void {
     const access = this.#access;
-    // A guest's tab is that one session's, whatever happens in others.
+    // Other tabs do not affect a guest's tab.
     if (access?.kind === "guest" || this.#state.peek().kind === "uninvited") return;
     if (login !== undefined) this.#let(loginOf(login));
     else if (access?.kind === "login") void this.#leave("You logged out in another window.");

@@ -1,4 +1,4 @@
-// Passkeys in the browser. The library is loaded when the first one is made or asked for.
+// The browser's passkeys. The library is loaded at first use.
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -8,27 +8,27 @@ import { Assertion, NewCredential } from "../../protocol/schemas/passkey.ts";
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** Made by the library of the server for the one here. */
+/** Created by the server's library for the one here. */
 const CreationOptions = z.custom<PublicKeyCredentialCreationOptionsJSON>(
   (value) => typeof value === "object",
 );
 const RequestOptions = z.custom<PublicKeyCredentialRequestOptionsJSON>((value) => typeof value === "object");
 
-/** Asks the person to make a passkey. Throws an error with words for them. */
+/** Asks the person to create a passkey. Throws an error with a readable message. */
 export async function makePasskey(options: Options): Promise<NewCredential> {
   const { startRegistration } = await import("@simplewebauthn/browser");
   const optionsJSON = CreationOptions.parse(options);
   return NewCredential.parse(await startRegistration({ optionsJSON }).catch(explain));
 }
 
-/** Asks the person for one of their passkeys. Throws as `makePasskey`. */
+/** Asks the person for a passkey. Throws like `makePasskey`. */
 export async function usePasskey(options: Options): Promise<Assertion> {
   const { startAuthentication } = await import("@simplewebauthn/browser");
   const optionsJSON = RequestOptions.parse(options);
   return Assertion.parse(await startAuthentication({ optionsJSON }).catch(explain));
 }
 
-/** Browsers say little, so that a page learns little. */
+/** Browsers reveal few details to pages. */
 function explain(error: unknown): never {
   const name = error instanceof Error ? error.name : "";
   if (name === "NotAllowedError" || name === "AbortError") {

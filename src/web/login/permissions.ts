@@ -1,8 +1,8 @@
-// What the server lets this login do: the page offers that and nothing else. The server refuses the rest in any case.
+// The permissions of this login: the page offers only these. The server refuses everything else anyway.
 import { type Signal, signal } from "@preact/signals";
 import type { Permission } from "../../protocol/schemas/permission.ts";
 
-/** "unknown": the server did not say, and everything is offered. */
+/** "unknown": the server did not tell, and everything is offered. */
 type Granted = ReadonlySet<string> | "unknown";
 
 export class Permissions {
@@ -26,7 +26,7 @@ export class Permissions {
     return this.#granted.value !== undefined;
   }
 
-  /** As `has`, after the first answer. */
+  /** Like `has`, after the first answer. */
   async grants(permission: Permission): Promise<boolean> {
     await this.#first;
     return this.has(permission);

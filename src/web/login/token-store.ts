@@ -1,7 +1,7 @@
-// The access token between two visits. It lives in localStorage, not in sessionStorage: sessions are opened in new tabs
-// and from bookmarks, and each of those would ask for the password again. The token ends by itself after 24 hours, "Log
-// out" revokes it at the server and, through the storage event, logs out every tab. Script that could read it could
-// act in the page anyway; what keeps such script out is the Content-Security-Policy.
+// The access token between two visits. It is in localStorage, not in sessionStorage: sessions are opened in new tabs
+// and from bookmarks, and each of those would ask for the password again. The token ends by itself after 24 hours. "Log
+// out" revokes it at the server and, through the storage event, logs out every tab. Script that could read it could act
+// in the page anyway; the Content-Security-Policy keeps such script out.
 import { z } from "zod";
 import { BrowserStorage, type StorageWindow } from "../browser-storage.ts";
 
@@ -18,7 +18,7 @@ export class TokenStore implements Disposable {
     if (event.key === KEY) this.#onChange(this.read());
   };
 
-  /** `onChange` is called for what another tab did. */
+  /** `onChange` is called for changes in other tabs. */
   constructor(window: StorageWindow, onChange: (login: StoredLogin | undefined) => void) {
     this.#window = window;
     this.#storage = new BrowserStorage(() => window.localStorage);
@@ -26,7 +26,7 @@ export class TokenStore implements Disposable {
     window.addEventListener("storage", this.#listen);
   }
 
-  /** Undefined where there is none, it cannot be read or its time is over. */
+  /** Undefined if it is absent, unreadable or expired. */
   read(now: number = Date.now()): StoredLogin | undefined {
     const stored = StoredLogin.safeParse(parseJson(this.#storage.get(KEY) ?? ""));
     return stored.success && stored.data.expiresAt > now ? stored.data : undefined;

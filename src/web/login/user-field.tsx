@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { TextField } from "../components/text-field.tsx";
 import type { WayProps } from "./login-props.ts";
 
-/** `value` changes with each letter, the picture of the user when the field is left. */
+/** `value` changes with each letter, the picture of the user when the field loses the focus. */
 export function UserField({ user }: Pick<WayProps, "user">): VNode {
   return (
     <TextField

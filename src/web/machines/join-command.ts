@@ -2,18 +2,18 @@ import type { NewJoinToken } from "../../protocol/schemas/join.ts";
 
 /** How a machine joins this HQ. */
 export type JoinCommand = {
-  /** One line for each option, ended as a shell wants it. */
+  /** Shell lines, one option each. */
   readonly text: string;
-  /** What has to be put in, or known before it is run; whole sentences. */
+  /** Placeholders to fill in and facts to know first; whole sentences. */
   readonly hints: readonly string[];
 };
 
 type JoinRequest = {
-  /** Where this page comes from. */
+  /** The page's origin. */
   readonly origin: string;
-  /** Nobody proves anything to this HQ. */
+  /** The HQ accepts machines without credentials. */
   readonly isOpen: boolean;
-  /** What proves the machine; without it, placeholders. */
+  /** The machine's credentials; without them, placeholders. */
   readonly token?: Pick<NewJoinToken, "name" | "token">;
 };
 
@@ -23,7 +23,7 @@ export function joinCommand({ origin, isOpen, token }: JoinRequest): JoinCommand
   const proof =
     token === undefined ? ["--name NAME", "--join-token-file FILE"] : [`--name ${shellName(token.name)}`];
   const options = [
-    // Other users of a machine see the arguments of a process, and not its environment.
+    // Other users of a machine can see the arguments of a process, but not its environment.
     `${token === undefined ? "" : `TTYHQ_JOIN_TOKEN=${token.token} `}ttyhq serve --hq-url ${origin}`,
     ...(isPlain ? ["--allow-insecure-hq"] : []),
     ...(isOpen ? ["--no-hq-auth"] : proof),
@@ -40,7 +40,7 @@ export function joinCommand({ origin, isOpen, token }: JoinRequest): JoinCommand
   return { text: options.join(token === undefined ? " \\\n  " : " "), hints };
 }
 
-/** Where a pattern has a star, the machine's own name stands. */
+/** A pattern's star stands for the machine's own name. */
 function shellName(pattern: string): string {
   return pattern.includes("*") ? `"${pattern.replace("*", "$(hostname -s)").replaceAll("*", "")}"` : pattern;
 }

@@ -23,7 +23,7 @@ const LIFETIMES = [
   { seconds: 30 * 86_400, words: "30 days" },
 ];
 
-/** Makes a join token, and shows the one line that uses it. */
+/** Creates a join token, and shows the command that uses it. */
 export function JoinDialog({ page, overview, onClose }: JoinDialogProps): VNode {
   const made = useSignal<NewJoinToken | undefined>(undefined);
   const { isBusy, failure, onSubmit } = useSubmission("The token was not created.", async (fields) => {

@@ -6,7 +6,7 @@ import type { MachineOverview } from "./machine-overview.ts";
 
 type JoinTokensProps = { readonly page: Page; readonly overview: MachineOverview };
 
-/** The tokens that still enroll machines. */
+/** The join tokens that are still valid. */
 export function JoinTokens({ page, overview }: JoinTokensProps): VNode | undefined {
   const tokens = overview.state.value?.tokens ?? [];
   if (tokens.length === 0) return undefined;

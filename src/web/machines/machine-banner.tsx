@@ -3,13 +3,13 @@ import type { SessionProps } from "../app/view-props.ts";
 import { Banner } from "../components/banner.tsx";
 
 /**
- * There while the session that is open cannot be shown: on an HQ while its machine is out of reach and until the session is
- * there again, anywhere when it was refused.
+ * Shown while the open session is unavailable: at an HQ while its machine is unreachable and until the session is back,
+ * elsewhere when it was refused.
  */
 export function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): VNode | undefined {
   const isAway = open.reachability.isUnreachable.value;
   const isLost = open.phase.value.kind === "failed";
-  // Without a connection nothing is known about machines, and the other banner says so.
+  // Without a connection the state of machines is unknown, and the other banner says so.
   if (workspace.connection.value.kind !== "open" || !(isAway || isLost)) return undefined;
   const isHq = workspace.machines.all.value !== undefined;
   const name = workspace.sessions.record(open.id)?.source ?? "The machine";

@@ -5,8 +5,8 @@ import type { Machine } from "./machine-list.ts";
 export type MachineGroup = { readonly machine: Machine; readonly sessions: readonly SessionRecord[] };
 
 /**
- * The sessions under their machines, in the order of both. A machine that left has those that it had; one that is only
- * known by its sessions, because the list of machines is still on its way, is left out until it is there.
+ * The sessions under their machines, in the order of both. A machine that left keeps its sessions. A machine that is
+ * missing in the still loading list of machines is left out until it appears.
  */
 export function groupByMachine(
   machines: readonly Machine[],

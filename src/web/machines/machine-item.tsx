@@ -21,7 +21,7 @@ const STATES: Readonly<Record<MachineState, { readonly badge: string; readonly t
   left: { badge: "", title: "It has a key, and is not registered." },
 };
 
-/** Every machine has the same height: rows.tsx counts on it. */
+/** Every machine has the same height: rows.tsx depends on it. */
 export function MachineItem(props: MachineItemProps): VNode {
   const { name, state, url, labels } = props.line;
   return (

@@ -1,4 +1,4 @@
-// The machines of an HQ with what is known of each, for their view: pure functions.
+// The data of each machine of an HQ, for their view: pure functions.
 import type { Health } from "../../protocol/schemas/health.ts";
 import type { RemoteKeyRecord } from "../../protocol/schemas/join.ts";
 import { LOCAL, type RemoteRecord } from "../../protocol/schemas/remote.ts";
@@ -7,19 +7,19 @@ import type { SessionRecord } from "../../protocol/schemas/session.ts";
 export type MachineState = "up" | "cordoned" | "suspect" | "down" | "left";
 
 export type MachineLine = {
-  /** The name: that of a machine is its own, and stays. */
+  /** The name, which is constant for a machine. */
   readonly id: string;
   readonly name: string;
   readonly state: MachineState;
-  /** Undefined for the HQ itself and for machines that are not registered. */
+  /** Undefined for the HQ itself and for unregistered machines. */
   readonly url?: string | undefined;
   readonly version?: string | undefined;
-  /** Another one than that of the HQ. */
+  /** Whether it differs from the HQ's. */
   readonly isOtherVersion: boolean;
   /** Of the last minute, per CPU. */
   readonly load?: number | undefined;
   readonly latencyMs?: number | undefined;
-  /** ISO 8601; of machines that left, when they joined. */
+  /** ISO 8601; for machines that left, the time when they joined. */
   readonly seen?: string | undefined;
   readonly labels: readonly string[];
   readonly running: number;
@@ -30,7 +30,7 @@ export type MachineLine = {
 export type FleetStatus = {
   readonly health: Pick<Health, "version" | "hqSessions" | "cordoned" | "load">;
   readonly remotes: readonly RemoteRecord[];
-  /** Of machines that may join; those of nobody for callers who may not see them. */
+  /** Machines with a key; none for callers who may not see them. */
   readonly keys: readonly RemoteKeyRecord[];
   readonly sessions: readonly SessionRecord[];
 };
@@ -38,7 +38,7 @@ export type FleetStatus = {
 export const ORDERS = ["name", "load", "latency", "sessions"] as const;
 export type MachineOrder = (typeof ORDERS)[number];
 
-/** The HQ itself first, where it has sessions. */
+/** The HQ itself first, if it has sessions. */
 export function machineLines({ health, remotes, keys, sessions }: FleetStatus): readonly MachineLine[] {
   const counts = countSessions(sessions);
   const keyed = new Set(keys.map(({ name }) => name));
@@ -82,7 +82,7 @@ function countSessions(
   return counts;
 }
 
-/** Those with all words in their name, state, version or labels. The greatest first, unless by name. */
+/** Machines with all words in their name, state, version or labels. Descending, except by name. */
 export function chosenLines(
   lines: readonly MachineLine[],
   { filter, order }: { readonly filter: string; readonly order: MachineOrder },

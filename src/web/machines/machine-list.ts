@@ -1,22 +1,22 @@
-// The machines of an HQ, kept true by its events. A server that is no HQ has none, and nothing of this is shown.
+// The machines of an HQ, updated by its events. A server that is not an HQ has none, and the page shows none.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
 import { LOCAL, type RemoteRecord } from "../../protocol/schemas/remote.ts";
 import { Refresher, type RefresherOptions } from "../refresher.ts";
 
-/** A machine that sessions run on. */
+/** A machine that runs sessions. */
 export type Machine = {
   readonly name: string;
-  /** What a request for a new session calls it. */
+  /** The machine's name in requests for new sessions. */
   readonly id: string;
   /** Undefined for the HQ itself. */
   readonly url: string | undefined;
   /** False once it left while this page was open. */
   readonly isHere: boolean;
-  /** Whether it starts no new sessions. */
+  /** Whether it is cordoned. */
   readonly isCordoned: boolean;
-  /** How many of its sessions are not listed, because another machine has sessions with their ids. */
+  /** The number of its unlisted sessions, whose ids conflict with those of another machine. */
   readonly hidden: number;
 };
 
@@ -26,7 +26,7 @@ export type MachineListOptions = {
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
 } & Pick<RefresherOptions, "stage" | "intervalMs" | "retryMs">;
 
-/** Machines that left and are remembered; the one that left first goes. */
+/** Machines that left and are remembered; the oldest is dropped first. */
 const MAX_GONE = 50;
 
 export class MachineList implements Disposable {
@@ -46,22 +46,22 @@ export class MachineList implements Disposable {
     this.#refresher.refresh();
   }
 
-  /** Whether it was tried to find out if this is an HQ. */
+  /** Whether the page has tried to find out if this is an HQ. */
   get isKnown(): ReadonlySignal<boolean> {
     return this.#isKnown;
   }
 
-  /** The HQ itself first, then by name, with those that left in their place; undefined where there is no HQ. */
+  /** The HQ itself first, then by name, including those that left; undefined without an HQ. */
   readonly all: ReadonlySignal<readonly Machine[] | undefined> = computed(
     () => this.#here.value && [...this.#here.value, ...this.#gone.value].toSorted(byName),
   );
 
-  /** Whether that machine left and did not come back. */
+  /** Whether that machine left and did not return. */
   isGone(name: string | undefined): boolean {
     return this.#gone.value.some((machine) => machine.name === name);
   }
 
-  /** Does not remember one that left any more. */
+  /** Forgets a machine that left. */
   forget(name: string): void {
     this.#gone.value = this.#gone.peek().filter((machine) => machine.name !== name);
   }
@@ -73,7 +73,7 @@ export class MachineList implements Disposable {
   #happened({ type, remoteId, remoteName }: ServerEvent): void {
     if (type !== "connected" && type !== "remote-joined" && type !== "remote-left") return;
     const here = this.#here.peek();
-    // What the event says is shown at once; the rest follows with the next reading.
+    // The event's content is shown at once; the rest follows with the next reading.
     if (here !== undefined && type === "remote-left") {
       this.#replace(here.filter(({ name }) => name !== remoteName));
     }

@@ -1,4 +1,4 @@
-// What the view of the machines shows, read again while it is open.
+// The data of the machines view, read again while it is open.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client } from "../../protocol/client/client.ts";
 import { remoteEndpoints } from "../../protocol/endpoints/remote.ts";
@@ -46,7 +46,7 @@ export class MachineOverview implements Disposable {
     this.refresh();
   }
 
-  /** Undefined until it was read. */
+  /** Undefined until it is read. */
   get state(): ReadonlySignal<MachineOverviewState | undefined> {
     return this.#state;
   }

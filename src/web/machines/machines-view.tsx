@@ -22,7 +22,7 @@ const ORDER_WORDS: Readonly<Record<MachineOrder, string>> = {
   sessions: "Most sessions",
 };
 
-/** All machines of an HQ, and how further ones join. */
+/** All machines of an HQ, and adding machines. */
 export function MachinesView({ page, workspace }: WorkspaceProps): VNode {
   const opened = useOverview(workspace);
   const overview = opened.value;

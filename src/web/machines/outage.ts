@@ -1,4 +1,4 @@
-// What an HQ says when it cannot do what was asked because of a machine, and how the page says it.
+// An HQ's errors about an unreachable machine, and their wording on the page.
 import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
 
 const WORDS: Partial<Record<ErrorCode, string>> = {
@@ -11,12 +11,12 @@ const WORDS: Partial<Record<ErrorCode, string>> = {
 
 const OUTAGES: readonly ErrorCode[] = ["remote_unreachable", "remote_timeout"];
 
-/** One or two whole sentences; undefined for what has nothing to do with a machine. */
+/** One or two whole sentences; undefined for errors that are not about a machine. */
 export function plainWords(error: unknown): string | undefined {
   return error instanceof ServiceError ? WORDS[error.code] : undefined;
 }
 
-/** Whether the machine of the session cannot be reached: it may be back at any time. */
+/** Whether the session's machine is unreachable: it may return at any time. */
 export function isOutage(error: unknown): boolean {
   return error instanceof ServiceError && OUTAGES.includes(error.code);
 }

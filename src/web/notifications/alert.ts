@@ -1,4 +1,5 @@
-// What a notification says. Names, titles and messages may be a program's: they become short plain text. Pure.
+// The content of a notification. Names, titles and messages may come from a program: they become short plain text.
+// Pure.
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
@@ -7,7 +8,7 @@ import type { NotificationKind } from "../preferences.ts";
 import { endingWords, nameWords } from "../session/words.ts";
 
 export type Alert = {
-  /** Undefined: of no session. */
+  /** Undefined if it is about no session. */
   readonly sessionId?: string;
   readonly title: string;
   readonly body: string;
@@ -15,7 +16,7 @@ export type Alert = {
 
 const MAX_TITLE = 80;
 const MAX_BODY = 200;
-/** Controls, marks that change the direction of text, and what is not drawn. */
+/** Controls, marks that change the direction of text, and invisible characters. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 
 /** One line without controls, of at most that many characters. */
@@ -24,12 +25,12 @@ export function plainText(text: string, max: number): string {
   return characters.length <= max ? characters.join("") : `${characters.slice(0, max - 1).join("")}…`;
 }
 
-/** The kind that has to be switched on; "any": one of them. Undefined: no notification. */
+/** The kind that has to be enabled; "any": at least one kind. Undefined: no notification. */
 export function kindOf({ type }: ServerEvent): NotificationKind | "any" | undefined {
   return KINDS[type];
 }
 
-/** `record`: of the session that the event is about; undefined where it is about none. */
+/** `record`: of the event's session, if it has one. */
 export function alertOf(event: ServerEvent, record: SessionRecord | undefined): Alert {
   if (record === undefined) return plain(event.title ?? "ttyhq", event.body ?? "");
   const { source } = record;
@@ -40,7 +41,7 @@ export function alertOf(event: ServerEvent, record: SessionRecord | undefined): 
   };
 }
 
-/** What follow mode did, for whoever looks at a session of the repository. */
+/** Follow mode's action, for viewers of a session in the repository. */
 export function followNotice({ level, title, message }: GitNotification): Omit<Notice, "id"> {
   const tone = level === "error" ? "error" : "info";
   return { tone, text: plainText(`${title}: ${message}`, MAX_BODY) };

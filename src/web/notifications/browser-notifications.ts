@@ -1,7 +1,7 @@
 // The browser's own notifications.
 import type { Alert } from "./alert.ts";
 
-/** Why there are none. */
+/** Reasons for their absence. */
 export const NO_NOTIFICATIONS = {
   unsupported:
     "This browser shows no notifications for this page. They need HTTPS or localhost, and on Android another browser than Chrome.",
@@ -10,14 +10,14 @@ export const NO_NOTIFICATIONS = {
 
 const ICON = "/icon-192.png";
 
-/** Whether the person allows them, asked if it is not known; else why there are none. To be called in a click. */
+/** Whether the person allows them; asks if unknown. Otherwise the reason. Must be called in a click handler. */
 export async function allowNotifications(): Promise<"granted" | keyof typeof NO_NOTIFICATIONS> {
   if (!("Notification" in window) || !window.isSecureContext) return "unsupported";
   const permission =
     Notification.permission === "default" ? await Notification.requestPermission() : Notification.permission;
   if (permission !== "granted") return "denied";
   try {
-    // Some browsers have the class and refuse to make one.
+    // Some browsers have the class and refuse to create an instance.
     notify({ title: "ttyhq", body: "Notifications arrive here." });
     return "granted";
   } catch {
@@ -25,7 +25,7 @@ export async function allowNotifications(): Promise<"granted" | keyof typeof NO_
   }
 }
 
-/** A click brings the window to the front and calls back. Nothing happens where the person has not allowed it. */
+/** A click raises the window and calls back. Does nothing without permission. */
 export function showAlert(alert: Alert, onClick: (sessionId: string) => void): void {
   if (!("Notification" in window) || Notification.permission !== "granted") return;
   const notification = notify(alert);
@@ -36,7 +36,7 @@ export function showAlert(alert: Alert, onClick: (sessionId: string) => void): v
   };
 }
 
-/** Another one of the same session takes its place. */
+/** A new notification of the same session replaces it. */
 function notify({ title, body, sessionId }: Alert): Notification {
   return new Notification(title, { body, tag: `ttyhq-${sessionId ?? "test"}`, icon: ICON });
 }

@@ -1,12 +1,13 @@
-// Notifies of sessions that no window shows; notices of follow mode are shown to viewers as well. Only the last alert of a
-// session counts. It is shown if no other window of this browser says that it shows the session, and then none for a while.
+// Notifies of sessions that no window shows; notices of follow mode are shown to viewers as well. Only the last alert
+// of a session counts. It is shown unless another window of this browser reports that it shows the session; then the
+// session is silent for a while.
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { NotificationKind } from "../preferences.ts";
 import { type Alert, alertOf, kindOf } from "./alert.ts";
 
-/** Another window answers sooner. */
+/** Other windows answer sooner. */
 const ANSWER_MS = 500;
 /** Between two notifications of a session. */
 const PAUSE_MS = 10_000;
@@ -15,11 +16,11 @@ const CHANNEL = "ttyhq.in-view";
 export type SessionNotifierOptions = {
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
   readonly record: (id: string) => SessionRecord | undefined;
-  /** Whether a person sees the session in this window. */
+  /** Whether the session is visible in this window. */
   readonly isInView: (id: string) => boolean;
   readonly kinds: () => readonly NotificationKind[];
   readonly show: (alert: Alert) => void;
-  /** Tells whoever looks at the session what follow mode did there. */
+  /** Shows follow mode's actions to viewers of the session. */
   readonly tell: (notification: GitNotification) => void;
   readonly pauseMs?: number;
 };
@@ -31,7 +32,7 @@ export class SessionNotifier implements Disposable {
   readonly #options: SessionNotifierOptions;
   readonly #scope = new DisposableStack();
   readonly #channel = new BroadcastChannel(CHANNEL);
-  /** By session; gone after a pause without alerts. */
+  /** By session; removed after a pause without alerts. */
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(options: SessionNotifierOptions) {
@@ -52,7 +53,7 @@ export class SessionNotifier implements Disposable {
 
   #heard(event: ServerEvent): void {
     const { isInView, kinds, tell } = this.#options;
-    // Of a repository with several sessions one is enough.
+    // One notification is enough for a repository with several sessions.
     const ids = event.sessionIds ?? [event.sessionId ?? ""];
     const seen = ids.find(isInView);
     if (seen !== undefined && event.notification !== undefined) tell(event.notification);
@@ -80,7 +81,7 @@ export class SessionNotifier implements Disposable {
     this.#waiting.set(id, { event: undefined, timer: setTimeout(() => this.#tell(id), pauseMs) });
   }
 
-  /** Somebody looks at the session in another window. */
+  /** Another window shows the session. */
   #forget(id: string): void {
     const waiting = this.#waiting.get(id);
     if (waiting !== undefined) waiting.event = undefined;

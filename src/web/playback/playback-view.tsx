@@ -86,7 +86,7 @@ function seekByKey(event: KeyboardEvent, playback: RecordingPlayback): void {
   event.stopPropagation();
 }
 
-/** Whether the key is an arrow that seeks. */
+/** Whether the key is a seeking arrow. */
 function seekByArrow(key: string, playback: RecordingPlayback): boolean {
   if (key !== "ArrowLeft" && key !== "ArrowRight") return false;
   playback.seek(playback.position.value + (key === "ArrowLeft" ? -SEEK_S : SEEK_S));

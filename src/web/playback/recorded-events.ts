@@ -1,22 +1,22 @@
-// The events of a recording, in order. Output is kept in Blobs, which the browser holds outside of the page's memory and
+// The events of a recording, in order. Output is kept in Blobs, which the browser stores outside the page's memory and
 // moves to the disk, so that a long recording does not fill the page.
 import type { CastFileEvent } from "../../protocol/asciicast.ts";
 import type { TimedEvent } from "../../protocol/playback.ts";
 
-/** Characters of output in one Blob, about. */
+/** Approximate characters of output in one Blob. */
 const BLOB_CHARACTERS = 1024 * 1024;
 
 type Place = { readonly blob: number; readonly index: number };
 
 export class RecordedEvents {
-  /** Without the data of output. */
+  /** Events without the data of output. */
   readonly list: CastFileEvent[] = [];
   readonly #places: (Place | undefined)[] = [];
-  /** Each a JSON array of the data of its events. */
+  /** Each is a JSON array of the data of its events. */
   readonly #blobs: Blob[] = [];
   #open: string[] = [];
   #openCharacters = 0;
-  /** The one that was read last: events are read in order. */
+  /** The Blob that was read last: events are read in order. */
   #read: { readonly blob: number; readonly data: readonly unknown[] } | undefined;
 
   add(event: CastFileEvent): void {
@@ -34,7 +34,7 @@ export class RecordedEvents {
     [this.#open, this.#openCharacters] = [[], 0];
   }
 
-  /** With their data, and with those that are added meanwhile. `passed`: called with the number of each. */
+  /** The events with their data, including those added meanwhile. `passed`: called with the number of each. */
   async *withData(
     timed: () => readonly TimedEvent[],
     from: number,

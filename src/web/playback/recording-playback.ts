@@ -13,17 +13,17 @@ import { type Appearance, Emulator } from "../terminal/emulator/emulator.ts";
 import { Sizing } from "../terminal/sizing.ts";
 import { RecordedEvents } from "./recorded-events.ts";
 
-/** What is loaded of a recording; a longer one is played up to there. Twice what a server records by default. */
+/** Limit of loaded data; a longer recording is played up to there. Twice a server's default recording limit. */
 const MAX_BYTES = 512 * 1024 * 1024;
 const TICK_MS = 100;
-/** Before the growth of a recording is asked for again. */
+/** Delay before the next request for a growing recording. */
 const RETRY_MS = 1_000;
 /** The longest wait of a timer. */
 const MAX_WAIT_MS = 2 ** 31 - 1;
 
 type RecordingPlaybackOptions = {
   readonly read: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
-  /** What the recording gets from its line `after` on, as server-sent events. */
+  /** Reads the recording from its line `after` on, as server-sent events. */
   readonly readOn: (after: number, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
   /** Whether the session may write more. */
   readonly isRunning: () => boolean;
@@ -31,13 +31,13 @@ type RecordingPlaybackOptions = {
   /** Seconds since the start of the recording. */
   readonly startAt: number;
   readonly onFailed: (error: unknown) => void;
-  /** The recording is longer than what is played. */
+  /** Whether the recording is longer than the loaded part. */
   readonly onCut: () => void;
 };
 
 export type Marker = { readonly label: string; readonly position: number };
 
-/** Seconds of the playback, in which pauses may be cut; `undefined`: they are not. */
+/** Seconds of the playback after which pauses are cut; `undefined`: they are not. */
 export type IdleLimit = number | undefined;
 
 export class RecordingPlayback implements Disposable {
@@ -53,7 +53,7 @@ export class RecordingPlayback implements Disposable {
   readonly #isPaused = signal(false);
   readonly #speed = signal(1);
   readonly #isLoaded = signal(false);
-  /** At the end of a recording that grows: what comes is shown at once. */
+  /** At the end of a growing recording: new output is shown at once. */
   readonly #isLive = signal(false);
   readonly #events = new RecordedEvents();
   #timeline = new Timeline();
@@ -128,7 +128,7 @@ export class RecordingPlayback implements Disposable {
     return { [Symbol.dispose]: () => observer.disconnect() };
   }
 
-  /** Plays on, or pauses; at the end it begins anew, unless more may come. */
+  /** Plays or pauses; at the end it restarts, unless more may come. */
   toggle(): void {
     const wasLive = this.#isLive.peek();
     const isPaused = wasLive || !this.#clock.isPaused;
@@ -190,11 +190,11 @@ export class RecordingPlayback implements Disposable {
     await this.#grow();
   }
 
-  /** Adds what the session writes until it ends; after a failure from where it was. */
+  /** Adds the session's output until it ends; after a failure continues from the last line. */
   async #grow(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted && this.#bytes < MAX_BYTES && this.#options.isRunning()) {
-      // It is tried again, and the player has what there is.
+      // Retried later; the player keeps the loaded part.
       await this.#readOn(signal).catch(() => undefined);
       await waited(RETRY_MS, signal);
     }
@@ -202,7 +202,7 @@ export class RecordingPlayback implements Disposable {
     this.#isLive.value = false;
   }
 
-  /** Guests do not get every line, so the numbers of lines are not exact: times and what has the same time are. */
+  /** Guests do not get every line, so their line numbers are inexact; times and simultaneous events are exact. */
   async #readOn(signal: AbortSignal): Promise<void> {
     const { list } = this.#events;
     const last = list.at(-1)?.time ?? 0;
@@ -215,7 +215,7 @@ export class RecordingPlayback implements Disposable {
     }
   }
 
-  /** The line that is cut there ends the recording. */
+  /** A truncated line ends the recording. */
   async *#upToMost(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const part of bytes) {
       if (this.#bytes >= MAX_BYTES) return this.#options.onCut();
@@ -224,13 +224,13 @@ export class RecordingPlayback implements Disposable {
     }
   }
 
-  /** Begins anew with the idle limit, at a time of the recording. */
+  /** Restarts with the idle limit, at a time of the recording. */
   #arrange(time: number): void {
     this.#timeline = new Timeline(this.#idleLimit.peek());
     this.#timed.value = this.#events.list.map((event) => this.#timeline.next(event));
     const end = this.duration.peek();
     const position = Math.min(positionAt(this.#timed.peek(), time), end);
-    // Whoever goes back in time begins at the present.
+    // Going back in time starts at the present.
     this.#clock.set(this.#isGrowing && position >= end ? { position, isPaused: true } : { position });
     this.#run.abort();
     this.#run = new AbortController();
@@ -260,7 +260,7 @@ export class RecordingPlayback implements Disposable {
     }
   }
 
-  /** Stays at the end until the clock is set back, goes on, or is to show what was added. */
+  /** Waits at the end until the clock is set back, continues, or new output is added. */
   async #stay(end: number, signal: AbortSignal): Promise<void> {
     const clock = this.#clock;
     if (this.#isGrowing && !clock.isPaused) this.#isLive.value = true;
@@ -302,7 +302,7 @@ function newEmulator(appearance: Appearance, onLoadFailed: (error: unknown) => v
   return emulator;
 }
 
-/** Output and resizes of a recording, into an emulator. */
+/** Replays output and resizes of a recording into an emulator. */
 function writing(emulator: Emulator, { resize }: Pick<Emulator, "resize"> = emulator) {
   const encoder = new TextEncoder();
   return {

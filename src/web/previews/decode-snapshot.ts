@@ -13,7 +13,7 @@ type Row = readonly SnapshotCell[];
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads bytes from front to back. Throws PayloadError beyond the end and for text that is not UTF-8. */
+/** Reads bytes from front to back. Throws PayloadError beyond the end and for invalid UTF-8. */
 class ByteReader {
   readonly #bytes: Uint8Array;
   #at: number;
@@ -52,7 +52,7 @@ class ByteReader {
   }
 }
 
-/** Throws PayloadError where the bytes are no snapshot of version 1; what follows its last row is ignored. */
+/** Throws PayloadError unless the bytes are a snapshot of version 1; ignores bytes after its last row. */
 export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
   if (bytes.length < SNAPSHOT_HEADER_BYTES)
     throw invalid(`${bytes.length} bytes, at least ${SNAPSHOT_HEADER_BYTES} are needed`);
@@ -60,7 +60,7 @@ export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
   if (magic !== 0x5654 && magic !== 0x5456) throw invalid("wrong magic");
   if (bytes[2] !== SNAPSHOT_VERSION) throw invalid(`version ${bytes[2]}, not ${SNAPSHOT_VERSION}`);
   const rows = readU32(bytes, 8);
-  // Without this a row of two bytes could stand for 255 each.
+  // Otherwise a row of two bytes could expand to 255 rows.
   if (rows > MAX_TERMINAL_SIZE) throw invalid(`${rows} rows, at most ${MAX_TERMINAL_SIZE}`);
   return {
     cols: readU32(bytes, 4),

@@ -1,11 +1,11 @@
-// Draws a screen onto a canvas, as large as fits. A picture to recognize a session by, not a terminal.
+// Draws a screen onto a canvas, as large as possible. A picture to recognise a session by, not a terminal.
 import type { ITheme } from "@xterm/xterm";
 import { characterWidth } from "../../protocol/character-width.ts";
 import type { ScreenSnapshot } from "../../protocol/frame/snapshot.ts";
 import { CellAttribute, type CellColour, type SnapshotCell } from "../../protocol/frame/snapshot-cell.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 
-/** Height of a cell, in widths. */
+/** Height of a cell, relative to its width. */
 const CELL_RATIO = 2;
 /** The first 16 colours of the palette. */
 const NAMED = [
@@ -14,7 +14,7 @@ const NAMED = [
   ...["brightBlue", "brightMagenta", "brightCyan", "brightWhite"],
 ] as const;
 
-/** `fontFamily`: monospaced. The canvas keeps its size; its pixels are all drawn anew. */
+/** `fontFamily`: monospaced. The canvas keeps its size; all its pixels are redrawn. */
 export function drawScreen(
   canvas: HTMLCanvasElement,
   screen: ScreenSnapshot,
@@ -36,7 +36,7 @@ export function drawScreen(
       const [x, y] = [run.column * cell, row * cell * CELL_RATIO];
       if (ground !== undefined) {
         context.fillStyle = ground;
-        // Without seams between neighbours.
+        // Avoids seams between neighbours.
         context.fillRect(
           Math.floor(x),
           Math.floor(y),
@@ -51,7 +51,7 @@ export function drawScreen(
   }
 }
 
-/** Neighbours that look alike, drawn at once. */
+/** Neighbouring cells of equal style are drawn together. */
 type Run = {
   readonly column: number;
   columns: number;
@@ -63,7 +63,7 @@ function runsOf(cells: readonly SnapshotCell[]): readonly Run[] {
   const runs: Run[] = [];
   let column = 0;
   for (const cell of cells) {
-    // Other characters may be wider than a cell: each is put into its place.
+    // Other characters may be wider than a cell, so each is placed separately.
     const isPlain = cell.text.length <= 1 && cell.text <= "~";
     const columns = isPlain ? 1 : characterWidth(cell.text);
     const run = runs.at(-1);
@@ -87,7 +87,7 @@ function isSameColour(one: CellColour | undefined, other: CellColour | undefined
   return one.r === other.r && one.g === other.g && one.b === other.b;
 }
 
-/** Of the text and of the ground behind it; undefined: nothing is drawn. */
+/** Foreground and background colours; undefined: nothing is drawn. */
 function colours(
   { style: { fg, bg, attributes } }: Run,
   theme: ITheme,

@@ -1,4 +1,4 @@
-// A session's screen on a canvas, drawn anew as it changes, while the canvas is in sight.
+// A session's screen on a canvas, redrawn as it changes, while the canvas is visible.
 import type { ITheme } from "@xterm/xterm";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import { decodeSnapshot } from "./decode-snapshot.ts";
@@ -6,7 +6,7 @@ import { drawScreen } from "./draw-screen.ts";
 
 export type LiveScreenOptions = {
   readonly canvas: HTMLCanvasElement;
-  /** Calls back with each SNAPSHOT_VT payload until it is disposed of. */
+  /** Calls back with each SNAPSHOT_VT payload until it is disposed. */
   readonly subscribe: (onSnapshot: (payload: Uint8Array) => void) => Disposable;
   readonly size: TerminalSize;
   readonly theme: ITheme;
@@ -16,7 +16,7 @@ export class LiveScreen implements Disposable {
   readonly #options: LiveScreenOptions;
   readonly #observer: IntersectionObserver;
   #subscription: Disposable | undefined;
-  /** The newest one that is not drawn yet. A hidden tab has no frames, so it draws nothing. */
+  /** The newest payload that is not drawn yet. A hidden tab has no frames, so it draws nothing. */
   #snapshot: Uint8Array | undefined;
   #frame = 0;
 

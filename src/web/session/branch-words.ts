@@ -1,12 +1,12 @@
-// What the page says about the branch that a session's folder is on.
+// The page's text about the branch of a session's folder.
 import type { GitStatus } from "../../protocol/schemas/session.ts";
 import { folderWords } from "./words.ts";
 
 export type BranchWords = {
   readonly name: string;
-  /** Whether something is not committed. */
+  /** Whether there are uncommitted changes. */
   readonly isDirty: boolean;
-  /** "↑2 ↓1": commits that the upstream lacks, and that are lacking here. */
+  /** "↑2 ↓1": commits missing in the upstream, and commits missing here. */
   readonly distance: string;
   /** All of it as a sentence. */
   readonly title: string;

@@ -3,7 +3,7 @@ import type { GitStatus } from "../../protocol/schemas/session.ts";
 import { Icon } from "../components/icon.tsx";
 import { branchWords } from "./branch-words.ts";
 
-/** The branch of a session's folder, with a dot where something is not committed; nothing outside a repository. */
+/** The branch of a session's folder, with a dot for uncommitted changes; nothing outside a repository. */
 export function Branch({ git }: { readonly git: GitStatus }): VNode | undefined {
   const words = branchWords(git);
   if (words === undefined) return undefined;

@@ -4,7 +4,7 @@ import type { ClipboardRequests } from "../terminal/clipboard-requests.ts";
 
 const PREVIEW_CHARACTERS = 60;
 
-/** Asks once in a session whether its programs may write to the clipboard. */
+/** Asks once per session whether its programs may write to the clipboard. */
 export function ClipboardQuestion({ requests }: { readonly requests: ClipboardRequests }): VNode | undefined {
   const text = requests.waiting.value;
   if (text === undefined) return undefined;

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 
-/** While it is open, a press anywhere outside of `root` and the Escape key close it. */
+/** While open, a press outside `root` and the Escape key close it. */
 export function useDismissal(root: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
   useEffect(() => {
     if (!isOpen) return undefined;
@@ -16,6 +16,6 @@ export function useDismissal(root: RefObject<HTMLElement | null>, isOpen: boolea
     document.addEventListener("pointerdown", press, options);
     document.addEventListener("keydown", key, options);
     return () => abort.abort();
-    // `close` only sets a signal: the one of the first render does what each later one does.
+    // `close` only sets a signal, so the first render's function behaves like later ones.
   }, [isOpen, root]);
 }

@@ -4,7 +4,7 @@ import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { ageWords, type Ending, endingBadge, endingTone, endingWords } from "./words.ts";
 
-/** What became of the program, and what can be done now. */
+/** How the program ended, and the possible actions. */
 export function EndedBar({
   page,
   workspace,

@@ -23,11 +23,11 @@ const LOWER_KEYS = [
   { label: "~", name: "Tilde", text: "~" },
 ] as const;
 
-/** The keys that a phone's keyboard lacks; shown where the pointer is a finger. */
+/** The keys that a phone's keyboard lacks; shown for touch input. */
 export function KeyBar({ open }: { readonly open: OpenSession }): VNode {
   const { emulator, modifiers } = open;
   return (
-    // Pressing a button must not take the focus away: the keyboard would go.
+    // Pressing a button must not move the focus: the keyboard would close.
     <div class="key-bar" role="toolbar" aria-label="Keys" onPointerDown={(event) => event.preventDefault()}>
       {UPPER_KEYS.map((key) => (
         <Key key={key.name} {...key} emulator={emulator} />
@@ -78,7 +78,7 @@ function ModifierKey({ label, state, onTap }: ModifierKeyProps): VNode {
   );
 }
 
-/** Copies what is selected, else pastes. */
+/** Copies the selection, or pastes if there is none. */
 function ClipboardKey({ emulator }: Pick<KeyProps, "emulator">): VNode | undefined {
   if (!("clipboard" in navigator)) return undefined;
   const copy = async (): Promise<void> => {

@@ -33,7 +33,7 @@ export function NameField({ record, onRename }: NameFieldProps): VNode {
 
 type NameInputProps = {
   readonly name: string;
-  /** Once; with nothing when the old name is to stay. */
+  /** Called once; without a name if the old one stays. */
   readonly onDone: (name: string | undefined) => void;
 };
 
@@ -41,14 +41,14 @@ function NameInput({ name, onDone }: NameInputProps): VNode {
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => input.current?.select(), []);
   const isDone = useRef(false);
-  // A field that goes while it has the focus is left as well, with what stands in it.
+  // Removing a focused field also triggers its blur event, with the current value.
   const done = (typed: string | undefined): void => {
     if (isDone.current) return;
     isDone.current = true;
     onDone(typed);
   };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    // To an input method these keys mean something else.
+    // An input method uses these keys itself.
     if (event.isComposing) return;
     if (event.key === "Escape") done(undefined);
     if (event.key === "Enter") event.currentTarget.blur();

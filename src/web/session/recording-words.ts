@@ -1,17 +1,17 @@
-// What the page says about a recording that does not have all of the output.
+// The page's text about an incomplete recording.
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 
 export type RecordingWords = {
   /** For the head of the session. */
   readonly mark: string;
-  /** What happened, in sentences. */
+  /** The cause, in sentences. */
   readonly title: string;
 };
 
 const STEP = 1024;
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 
-/** `undefined` as long as all of it is recorded. */
+/** `undefined` if the recording is complete. */
 export function recordingWords({
   recording,
   lostBytes = 0,
@@ -42,7 +42,7 @@ function missing(bytes: number): string {
     : `${size(bytes)} are missing from the recording`;
 }
 
-/** In the largest unit of which there is one, after rounding to a tenth. */
+/** In the largest unit with at least 1, after rounding to a tenth. */
 export function size(bytes: number): string {
   let amount = bytes;
   let unit = 0;

@@ -14,7 +14,7 @@ export function SearchBar({ search, onClose }: SearchBarProps): VNode {
     return () => search.clear();
   }, [search]);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    // To an input method these keys mean something else.
+    // An input method uses these keys itself.
     if (event.isComposing) return;
     if (event.key === "Escape") onClose();
     if (event.key !== "Enter") return;

@@ -16,7 +16,7 @@ import { commandWords, detailWords, folderWords, nameWords } from "./words.ts";
 type SessionHeadProps = SessionProps & { readonly onSearch: () => void };
 
 export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProps): VNode {
-  // Reading the list keeps the head true to it.
+  // Reading the list signal keeps the head up to date.
   const record = workspace.sessions.record(open.id);
   const phase = open.phase.value.kind;
   const detail = record && (open.title.value ?? detailWords(record));
@@ -83,14 +83,14 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
   );
 }
 
-/** A guest is told neither. */
+/** Guests see neither. */
 function placeWords({ command, cwd }: SessionRecord): string | undefined {
   return command.length === 0 ? undefined : `${commandWords(command)} in ${cwd}`;
 }
 
 type RecordProps = Pick<SessionProps, "workspace"> & { readonly record: SessionRecord };
 
-/** A field for those who may change it. */
+/** A field for users who may rename it. */
 function Name({ workspace, record }: RecordProps): VNode {
   if (workspace.permissions.has("sessions:manage")) {
     return <NameField record={record} onRename={(name) => void workspace.rename(record, name)} />;
@@ -102,7 +102,7 @@ function Name({ workspace, record }: RecordProps): VNode {
   );
 }
 
-/** Leads to the worktrees, for those who may use repositories. */
+/** Links to the worktrees, for users who may use repositories. */
 function BranchLink({ workspace, record }: RecordProps): VNode {
   if (record.gitRepoPath === undefined || !workspace.permissions.has("repositories:use")) {
     return <Branch git={record} />;
@@ -118,7 +118,7 @@ function BranchLink({ workspace, record }: RecordProps): VNode {
   );
 }
 
-/** Only where the recording does not have all of the output. */
+/** Only for an incomplete recording. */
 function RecordingMark({ record }: { readonly record: SessionRecord }): VNode | undefined {
   const words = recordingWords(record);
   if (words === undefined) return undefined;
@@ -130,7 +130,7 @@ function RecordingMark({ record }: { readonly record: SessionRecord }): VNode | 
   );
 }
 
-/** Ends what runs, removes what ended; both only after a question. */
+/** Ends a running session or removes an ended one, after a confirmation. */
 function EndButton({ workspace, record }: RecordProps): VNode {
   const question = useToggle();
   const isEnded = record.status === "exited";

@@ -17,7 +17,7 @@ type SessionMenuProps = SessionProps & { readonly record: SessionRecord | undefi
 export function SessionMenu({ page, workspace, open, record }: SessionMenuProps): VNode {
   const menu = useToggle();
   const login = page.login.state.value;
-  // Where nobody logs in everybody sees every session.
+  // Without logins everybody sees every session.
   const isOpenToAll = login.kind === "in" && login.access.kind === "open";
   const mayShare = workspace.permissions.has("sessions:manage") && !isOpenToAll;
   const root = useRef<HTMLDivElement>(null);
@@ -30,7 +30,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
   useDismissal(root, menu.isOn, close);
   const downloading = useToggle();
   const mayHaveFiles = record !== undefined && workspace.permissions.has("sessions:files");
-  // A dialog gives the focus back, as it closes, to what had it: the event that says so comes later than the next key.
+  // A closing dialog returns the focus to its previous owner, but the event for that comes after the next key.
   const closing = (act: () => void) => (): void => {
     close();
     act();
@@ -84,7 +84,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
 }
 
 type FileItemsProps = Pick<SessionProps, "open"> & {
-  /** What closes the menu first. */
+  /** Closes the menu first. */
   readonly closing: (act: () => void) => () => void;
   readonly onDownload: () => void;
 };
@@ -106,7 +106,7 @@ function FileItems({ open, closing, onDownload }: FileItemsProps): VNode {
   );
 }
 
-/** Opens the browser's dialog for files. */
+/** Opens the browser's file dialog. */
 function chooseFiles(uploads: Uploads): void {
   const input = document.createElement("input");
   input.type = "file";
@@ -117,7 +117,7 @@ function chooseFiles(uploads: Uploads): void {
 
 type DownloadProps = WorkspaceProps & { readonly record: SessionRecord; readonly onClose: () => void };
 
-/** Loads the dialog when it is first needed. */
+/** Loads the dialog at first use. */
 function Download({ page, ...props }: DownloadProps): VNode | undefined {
   const code = useLoaded(
     () => import("../files/download-dialog.tsx"),
@@ -238,7 +238,7 @@ function LayoutItems({ panes, isNarrow, onDone }: LayoutItemsProps): VNode {
   );
 }
 
-/** Moves a menu up that would leave the window at its bottom: its pane may be a low one. */
+/** Moves a menu up that would leave the window at its bottom, as in a low pane. */
 function keepInWindow(menu: HTMLElement | null): void {
   if (menu === null) return;
   const { top, bottom } = menu.getBoundingClientRect();

@@ -16,9 +16,9 @@ import { SessionHead } from "./session-head.tsx";
 import { GuestNameQuestion } from "./sharing/guest-name-form.tsx";
 
 type SessionViewProps = SessionProps & {
-  /** Whether keys go to this session and not to another that is in sight. */
+  /** Whether this session has the focus among the visible ones. */
   readonly isFocused: boolean;
-  /** Where the recording is played from; undefined where it is not. */
+  /** The time from which the recording is played, if it is. */
   readonly playFrom: number | undefined;
   readonly label: string;
 };
@@ -65,7 +65,7 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
   );
 }
 
-/** Loads the player when it is first needed. */
+/** Loads the player at first use. */
 function Playback(props: SessionProps & { readonly startAt: number }): VNode | undefined {
   const code = useLoaded(
     () => import("../playback/playback-view.tsx"),
@@ -77,11 +77,11 @@ function Playback(props: SessionProps & { readonly startAt: number }): VNode | u
 type TerminalPaneProps = {
   readonly open: OpenSession;
   readonly isFocused: boolean;
-  /** The recording is played over it: it takes no keys. */
+  /** While the recording covers it, it takes no keys. */
   readonly isCovered: boolean;
 };
 
-/** The element that the terminal is drawn into; it flashes when the bell rings. */
+/** The terminal's element; it flashes for the bell. */
 function TerminalPane({ open, isFocused, isCovered }: TerminalPaneProps): VNode {
   const pane = useRef<HTMLDivElement>(null);
   const bells = open.bells.value;
@@ -92,10 +92,10 @@ function TerminalPane({ open, isFocused, isCovered }: TerminalPaneProps): VNode 
     if (isFocused) open.emulator.focus();
     return () => mounted[Symbol.dispose]();
   }, [open]);
-  // Before the next key.
+  // Runs before the next key.
   useLayoutEffect(() => {
     if (isFocused && !isCovered) open.emulator.focus();
-    // The focus that moves from pane to pane is that of layout/panes-view.tsx.
+    // layout/panes-view.tsx moves the focus between panes.
   }, [open, isCovered]);
   return (
     <div
@@ -110,7 +110,7 @@ function TerminalPane({ open, isFocused, isCovered }: TerminalPaneProps): VNode 
   );
 }
 
-/** Says that the session has another size than this window, and offers to change that. */
+/** Says that the session's size differs from this window's, and offers to change it. */
 function SizeChip({ sizing }: { readonly sizing: Sizing }): VNode | undefined {
   const size = sizing.foreign.value;
   if (size === undefined) return undefined;
@@ -169,7 +169,7 @@ function useSearchKey(isFocused: boolean, search: () => void): void {
   }, [isFocused]);
 }
 
-/** The bell of a session that is looked at needs no mark in the list. */
+/** The bell of a visible session needs no mark in the list. */
 function useBell(workspace: SessionProps["workspace"], open: OpenSession): void {
   const hasRung = workspace.sessions.rung.value.has(open.id);
   useEffect(() => {

@@ -1,7 +1,7 @@
-// What the page says about a session: pure functions from a record to a sentence.
+// The page's text about a session: pure functions from a record to a sentence.
 import type { ExitReason, SessionRecord } from "../../protocol/schemas/session.ts";
 
-/** How a session ended, as far as it is known. */
+/** How a session ended, if known. */
 export type Ending = {
   readonly exitCode?: number | undefined;
   readonly exitSignal?: string | undefined;
@@ -32,7 +32,7 @@ export function agoWords(sinceMs: number, nowMs: number): string {
   return age === "just now" ? age : `${age} ago`;
 }
 
-/** The command as one would type it: the shell around a line is left out, words with spaces or quotes are quoted. */
+/** The command as a user would type it: without the shell around a line, with quotes where needed. */
 export function commandWords(command: readonly string[]): string {
   const [, option, line] = command;
   if (command.length === 3 && option === "-lc" && line !== undefined) return line;
@@ -41,18 +41,18 @@ export function commandWords(command: readonly string[]): string {
     .join(" ");
 }
 
-/** The home folder as `~`, which is how people know it; only the usual places are recognised. */
+/** The home folder as `~`; only the usual places are recognised. */
 export function folderWords(cwd: string): string {
   return cwd.replace(/^(\/home\/[^/]+|\/root|\/Users\/[^/]+)(?=\/|$)/, "~");
 }
 
-/** The name without the folder that the server puts behind it where nobody gave another; that is shown beside it. */
+/** The name without the folder that the server appends to a default name; the page shows the folder separately. */
 export function nameWords({ name, cwd }: Pick<SessionRecord, "name" | "cwd">): string {
   const folder = [cwd, folderWords(cwd)].find((text) => name.endsWith(` (${text})`));
   return folder === undefined ? name : name.slice(0, -folder.length - 3);
 }
 
-/** What else there is to say about a session in a list: its title, its command where the name is another, or nothing. */
+/** Further text about a session in a list: its title, its command if the name differs, or nothing. */
 export function detailWords(record: Pick<SessionRecord, "name" | "cwd" | "title" | "command">): string {
   const command = commandWords(record.command);
   return record.title ?? (nameWords(record) === command ? "" : command);
@@ -65,16 +65,16 @@ export function endingBadge(ending: Ending): string {
   return ending.exitSignal ?? `exit ${ending.exitCode ?? "?"}`;
 }
 
-/** Bad: the program failed. That somebody ended it, by a key or by a signal, is no failure. */
+/** Bad: the program failed. An end by a user's key or signal is no failure. */
 export function endingTone({ exitCode, exitSignal, exitReason, endRequested }: Ending): EndingTone {
   if (endRequested || REQUESTS.has(exitSignal ?? "")) return "neutral";
   return exitReason !== "host_lost" && exitSignal === undefined && exitCode === 0 ? "good" : "bad";
 }
 
-/** What keys and users send to end a program. */
+/** Signals and keys with which users end programs. */
 const REQUESTS: ReadonlySet<string> = new Set(["SIGHUP", "SIGINT", "SIGTERM"]);
 
-/** What happened and, where it is known what that usually means, why. */
+/** How the program ended and, if known, the usual reason. */
 export function endingWords(ending: Ending): { readonly what: string; readonly why: string } {
   if (ending.endRequested) return { what: "Ended on request", why: "A user ended this session." };
   if (ending.exitReason === "host_lost") {

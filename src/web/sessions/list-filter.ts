@@ -1,4 +1,4 @@
-// Which sessions the list shows, and in which order.
+// Filter and order of the list of sessions.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { z } from "zod";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
@@ -14,10 +14,10 @@ export type ListFilterOptions = {
 };
 
 export class ListFilter {
-  /** Words that a session must have, in whatever order. */
+  /** Words that a session must contain, in any order. */
   readonly text: Signal<string> = signal("");
   readonly state: Signal<StateFilter> = signal("all");
-  /** When each session last wrote something, as far as it was asked. */
+  /** The time of each session's last output, as far as it was requested. */
   readonly #activity = signal<ReadonlyMap<string, string>>(new Map());
   readonly #options: ListFilterOptions;
 
@@ -37,7 +37,7 @@ export class ListFilter {
     return shown && inOrder(shown, preferences.current.value.order, this.#activity.value);
   });
 
-  /** The records of a moment ago, which say when each session last wrote something. */
+  /** Recently read records, which contain the times of the last output. */
   heard(records: readonly SessionRecord[]): void {
     this.#activity.value = new Map(records.map(({ id, lastModified }) => [id, lastModified]));
   }
@@ -65,7 +65,7 @@ function hasWords(record: SessionRecord, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** All by which a person may know the session. */
+/** All text by which a person may know the session. */
 function searchText({ name, title, command, cwd, source, owner, gitBranch }: SessionRecord): string {
   const parts = [name, title, commandWords(command), cwd, source, owner, gitBranch];
   return parts
@@ -74,7 +74,7 @@ function searchText({ name, title, command, cwd, source, owner, gitBranch }: Ses
     .toLowerCase();
 }
 
-/** The list is in the order of "newest" already, and groups it by machine where that is wanted. */
+/** The list is already in the order of "newest", and groups itself by machine on request. */
 function inOrder(
   records: readonly SessionRecord[],
   order: ListOrder,
@@ -90,7 +90,7 @@ function inOrder(
   return records.toSorted((one, other) => rank(one) - rank(other) || compare(one, other));
 }
 
-/** How well the letters, in this order, are found in the text: undefined where they are not. More is better. */
+/** How well the letters, in this order, match the text: undefined for no match. Higher is better. */
 export function fuzzyScore(letters: string, text: string): number | undefined {
   const [wanted, within] = [letters.toLowerCase().replaceAll(/\s/g, ""), text.toLowerCase()];
   let score = 0;
@@ -105,7 +105,7 @@ export function fuzzyScore(letters: string, text: string): number | undefined {
   return score;
 }
 
-/** The best first; without letters all of them as they are. */
+/** The best first; without letters all, unsorted. */
 export function fuzzyFind(letters: string, records: readonly SessionRecord[]): readonly SessionRecord[] {
   if (letters.trim() === "") return records;
   return records
@@ -115,7 +115,7 @@ export function fuzzyFind(letters: string, records: readonly SessionRecord[]): r
     .map(({ record }) => record);
 }
 
-/** What stands in the name counts more than what stands elsewhere. */
+/** A match in the name counts more than one elsewhere. */
 function bestScore(letters: string, record: SessionRecord): number | undefined {
   const byName = fuzzyScore(letters, record.name);
   return byName === undefined ? fuzzyScore(letters, searchText(record)) : byName + letters.length * 3;

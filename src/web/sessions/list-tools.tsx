@@ -7,7 +7,7 @@ import { useToggle } from "../components/toggle.ts";
 import { ListOrder } from "../preferences.ts";
 import { StateFilter } from "./list-filter.ts";
 
-/** A list as short as this is looked over at once. */
+/** A list up to this length needs no filter. */
 const SHORT = 6;
 
 const ORDERS = {
@@ -17,7 +17,7 @@ const ORDERS = {
 } as const;
 const STATES = { all: "All states", running: "Running", ended: "Ended" } as const;
 
-/** Above a longer list: which sessions it shows, in which order, and what is done to all that it shows. */
+/** Above a longer list: its filter, its order, and actions on all shown sessions. */
 export function ListTools({ page, workspace }: WorkspaceProps): VNode | undefined {
   const { filter, sessions, permissions } = workspace;
   const isHq = workspace.machines.all.value !== undefined;
@@ -71,13 +71,13 @@ function Options({ words }: { readonly words: Readonly<Record<string, string>> }
   ));
 }
 
-/** Output is no change of a session that the list is told of: it is asked for while the order depends on it. */
+/** The list gets no events for output, so its times are requested while the order depends on them. */
 function useActivity({ page, workspace }: WorkspaceProps): void {
   const isWanted = page.preferences.current.value.order === "activity";
   const now = page.clock.now.value;
   useEffect(() => {
     if (!isWanted) return;
-    // Without an answer the order stays as it is.
+    // Without an answer the order stays.
     void workspace.client.list().then(
       (records) => workspace.filter.heard(records),
       () => undefined,

@@ -50,7 +50,7 @@ export function NewSession({ page, workspace }: WorkspaceProps): VNode {
   );
 }
 
-/** In place of the form, for roles that start no sessions. */
+/** Replaces the form for roles that start no sessions. */
 function OnlyWatching(): VNode {
   return (
     <>
@@ -61,9 +61,9 @@ function OnlyWatching(): VNode {
 }
 
 type SessionFormProps = WorkspaceProps & {
-  /** Where the terminal will be. */
+  /** The place of the future terminal. */
   readonly pane: RefObject<HTMLElement | null>;
-  /** Those to choose from; undefined where there is no choice. */
+  /** The machines to choose from; undefined without a choice. */
   readonly machines: readonly Machine[] | undefined;
 };
 
@@ -118,7 +118,7 @@ function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNo
 
 const PLAIN_TEXT = { autocomplete: "off", autocapitalize: "none", spellcheck: false } as const;
 
-/** What is left empty is the server's to decide. */
+/** The server decides about empty fields. */
 function requestOf(fields: FormData): CreateSessionBody {
   const text = (name: string): string => String(fields.get(name) ?? "").trim();
   const [command, cwd, name, remoteId] = [text("command"), text("cwd"), text("name"), text("machine")];
@@ -135,7 +135,7 @@ function failureWords(error: unknown): string {
   return plainWords(error) ?? words;
 }
 
-/** How a machine joins this HQ. `isOpen`: nobody has to log in. */
+/** How a machine joins this HQ. `isOpen`: no login is required. */
 function AddMachine({ isOpen }: { readonly isOpen: boolean }): VNode {
   const { text, hints } = joinCommand({ origin: location.origin, isOpen });
   return (
@@ -158,7 +158,7 @@ function AddMachine({ isOpen }: { readonly isOpen: boolean }): VNode {
 
 type MachineFieldProps = { readonly machines: readonly Machine[]; readonly preferences: Preferences };
 
-/** Where the session runs: the only machine, else the one that was chosen last. `value`s are the ids of machines. */
+/** The session's machine: the only one, or else the last chosen one. `value`s are the ids of machines. */
 function MachineField({ machines, preferences }: MachineFieldProps): VNode {
   const last = preferences.current.value.machine;
   const chosen = machines.length === 1 ? machines[0] : machines.find(({ name }) => name === last);

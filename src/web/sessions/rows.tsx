@@ -1,19 +1,19 @@
-// The part of a long list that is in sight. Every row has the same height, so the rest is two paddings.
+// The visible part of a long list. Every row has the same height, so two paddings replace the rest.
 import { useSignal } from "@preact/signals";
 import type { RefObject, VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** A list as short as this is drawn whole. */
+/** A list up to this length is drawn whole. */
 const SHORT = 12;
-/** Rows drawn beyond either edge, and the step by which they change. */
+/** Rows drawn beyond either edge, and the step of changes. */
 const MARGIN = 10;
-/** Until a row is measured. */
+/** Default height until a row is measured. */
 const ROW_PX = 56;
 
 type RowsProps<T> = {
   readonly records: readonly T[];
   readonly row: (record: T) => VNode;
-  /** The id of the one that is open: it is brought into sight. */
+  /** The id of the open one, which is scrolled into view. */
   readonly current: string | undefined;
   readonly label?: string;
 };
@@ -52,7 +52,7 @@ export function Rows<T extends { readonly id: string }>({
     scroller.scrollTop += top + at * rowPx - scroller.clientHeight / 2;
     // Only when another session is opened, not when the list changes.
   }, [current]);
-  // A short list does not follow its place.
+  // A short list ignores its position.
   const { rowPx, ...inSight } = isShort ? { first: 0, last: count, rowPx: ROW_PX } : place.value;
   const first = Math.min(count, Math.max(0, inSight.first));
   const last = Math.min(count, Math.max(first, inSight.last));
@@ -68,13 +68,13 @@ function scrollerOf(list: RefObject<HTMLElement | null>): HTMLElement | undefine
   return list.current?.closest<HTMLElement>(".sessions, .view-body") ?? undefined;
 }
 
-/** Calls back when something else may have come into sight. */
+/** Calls back when the visible part may have changed. */
 function watchScroller(scroller: HTMLElement | undefined, onChange: () => void): () => void {
   if (scroller === undefined) return () => undefined;
   const observer = new ResizeObserver(onChange);
   observer.observe(scroller);
   scroller.addEventListener("scroll", onChange, { passive: true });
-  // A machine's list is opened or closed; the event does not bubble.
+  // A machine's list opens or closes; the event does not bubble.
   scroller.addEventListener("toggle", onChange, { capture: true });
   return () => {
     observer.disconnect();

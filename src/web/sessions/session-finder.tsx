@@ -6,12 +6,12 @@ import type { WorkspaceProps } from "../app/view-props.ts";
 import { detailWords, nameWords } from "../session/words.ts";
 import { fuzzyFind } from "./list-filter.ts";
 
-/** More letters find the rest. */
+/** More letters find further sessions. */
 const MAX_FOUND = 50;
 
 type SessionFinderProps = Pick<WorkspaceProps, "workspace"> & {
   readonly sessions: readonly SessionRecord[];
-  /** Before the session opens. */
+  /** Called before the session opens. */
   readonly onOpen: () => void;
 };
 

@@ -79,7 +79,7 @@ function Group({ page, workspace, group }: WorkspaceProps & { readonly group: Ma
   );
 }
 
-/** Another session on a machine that is here; no more word of one that is not. */
+/** Starts another session on a present machine; forgets an absent machine. */
 function GroupAction({
   page,
   workspace,

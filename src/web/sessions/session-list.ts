@@ -5,15 +5,15 @@ import type { SessionSnapshot } from "../../protocol/directory/session-change.ts
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 
-/** Sessions that are remembered of machines that left; the oldest go. */
+/** Remembered sessions of machines that left; the oldest are dropped. */
 const MAX_REMEMBERED = 1_000;
-/** Between two updates of what the page shows. */
+/** Between two updates of the page. */
 const SHOW_INTERVAL_MS = 100;
 
 export type SessionListOptions = {
   readonly list: (signal: AbortSignal) => Promise<SessionSnapshot>;
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
-  /** Hears when the connection over which events come is lost. */
+  /** Called when the connection for events is lost. */
   readonly onLost: (listener: () => void) => Disposable;
 };
 
@@ -40,22 +40,22 @@ export class SessionList implements Disposable {
     () => this.#records.value && inOrder(this.#records.value),
   );
 
-  /** On an HQ: sessions of machines that left. */
+  /** At an HQ: sessions of machines that left. */
   readonly remembered: ReadonlySignal<readonly SessionRecord[]> = computed(() =>
     inOrder(this.#remembered.value),
   );
 
-  /** Whether they are not all of the same user: then it matters whose one is. */
+  /** Whether they belong to several users, so that owners are shown. */
   readonly haveOwners: ReadonlySignal<boolean> = computed(
     () => new Set(this.#records.value?.map(({ owner }) => owner)).size > 1,
   );
 
-  /** Sessions whose bell rang while they were not looked at. At most as many as there are sessions. */
+  /** Sessions whose bell rang while they were not visible. At most as many as there are sessions. */
   get rung(): ReadonlySignal<ReadonlySet<string>> {
     return this.#rung;
   }
 
-  /** As last known, also of one that left the list with its machine. */
+  /** The last known record, also of a session that left the list with its machine. */
   record(id: string): SessionRecord | undefined {
     const isIt = (record: SessionRecord): boolean => record.id === id;
     return this.#records.value?.find(isIt) ?? this.#remembered.value.find(isIt);
@@ -82,7 +82,7 @@ export class SessionList implements Disposable {
     else if (news.kind === "session-removed") this.seen(news.record.id);
   }
 
-  /** They are not in the list any more; whoever looks at one of them still wants to know its name. */
+  /** They are no longer in the list, but an open view still needs the name. */
   #remember(remoteName: string): void {
     const records = this.#records.peek() ?? [];
     const left = records.filter((record) => record.remoteName === remoteName);
@@ -93,7 +93,7 @@ export class SessionList implements Disposable {
     });
   }
 
-  /** At once, unless the page has shown a change a moment ago. */
+  /** At once, unless the page was just updated. */
   #showSoon(): void {
     this.#isStale = true;
     if (this.#showing !== undefined) return;

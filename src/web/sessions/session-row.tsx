@@ -16,9 +16,9 @@ import {
 
 type SessionRowProps = WorkspaceProps & {
   readonly record: SessionRecord;
-  /** Its machine is offline. */
+  /** Whether its machine is offline. */
   readonly isAway?: boolean;
-  /** Says on which machine it runs, where it is not listed under that. */
+  /** Shows its machine, if the list is not grouped by machine. */
   readonly hasMachine?: boolean;
 };
 
@@ -82,7 +82,7 @@ export function SessionRow({
   );
 }
 
-/** A dot for what runs, a badge for how it ended. */
+/** A dot for running sessions, a badge for the end of others. */
 export function Status({
   record,
   isAway,

@@ -20,7 +20,7 @@ type SidebarProps = WorkspaceProps & {
 
 export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode {
   const profile = access.kind === "known" ? access.profile : undefined;
-  // As workspace.css has it: on a narrow screen the list is all that is shown.
+  // Like workspace.css: on a narrow screen only the list is shown.
   const isAlone = page.address.route.value.view === "list" && page.narrow.matches.value;
   const Landmark = isAlone ? "main" : "aside";
   const Title = isAlone ? "h1" : "span";

@@ -22,7 +22,7 @@ export function Switcher({ workspace, onClose }: SwitcherProps): VNode {
       <SessionFinder
         workspace={workspace}
         sessions={workspace.sessions.all.value ?? []}
-        // Closing gives the focus back to where it was, before the terminal that opens takes it.
+        // Closing returns the focus to its previous owner, before the opening terminal takes it.
         onOpen={() => dialog.current?.close()}
       />
     </dialog>

@@ -78,7 +78,7 @@ function Theme({ page }: PageProps): VNode {
   );
 }
 
-/** Proposed beside the name of any other installed font. */
+/** Suggestions for the name of an installed font. */
 const FONTS = [
   ...["Cascadia Code", "Consolas", "DejaVu Sans Mono", "Fira Code", "Hack", "IBM Plex Mono"],
   ...["Iosevka", "JetBrains Mono", "Menlo", "Source Code Pro", "Ubuntu Mono"],
@@ -191,7 +191,7 @@ const NOTIFICATIONS = [
   { kind: "git", words: "Follow mode switched a branch, or failed" },
 ] as const satisfies readonly { readonly kind: NotificationKind; readonly words: string }[];
 
-/** The browser is asked when the first one is switched on. */
+/** Enabling the first kind asks the browser for permission. */
 function Notifications({ page }: PageProps): VNode {
   const problem = useSignal<string | undefined>(undefined);
   const { notifications } = page.preferences.current.value;
@@ -235,7 +235,7 @@ const POLICIES = [
   readonly words: string;
 }[];
 
-/** Another choice forgets the answers that were given in sessions. */
+/** A new choice deletes the answers given in sessions. */
 function Clipboard({ page }: PageProps): VNode {
   return (
     <div class="field">
@@ -250,7 +250,7 @@ function Clipboard({ page }: PageProps): VNode {
   );
 }
 
-/** What the theme and the font look like; colours in the order of the palette. */
+/** A sample of theme and font; colours in the order of the palette. */
 function Preview({ page }: PageProps): VNode {
   const { theme, font, fontSizePx, hasIconFont } = page.preferences.current.value;
   const palette = paletteOf(theme, page.schemes.scheme.value);

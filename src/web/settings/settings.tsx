@@ -4,7 +4,7 @@ import { useLoaded } from "../components/loaded.ts";
 
 type SettingsProps = { readonly page: Page; readonly onClose: () => void };
 
-/** The dialog with everything that a person chooses on this device. */
+/** The dialog with all settings of this device. */
 export function Settings({ page, onClose }: SettingsProps): VNode | undefined {
   const code = useLoaded(
     () => import("./settings-dialog.tsx"),

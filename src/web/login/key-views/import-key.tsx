@@ -67,7 +67,7 @@ function KeyText({ text, failure, onText }: KeyTextProps): VNode {
           placeholder={"-----BEGIN OPENSSH PRIVATE KEY-----\n…\n-----END OPENSSH PRIVATE KEY-----"}
           autocomplete="off"
           autocapitalize="none"
-          // What is checked for its spelling may leave the browser.
+          // Browsers may send text that they spell-check to a server.
           spellcheck={false}
           value={text}
           onInput={(event) => onText(event.currentTarget.value)}
@@ -84,7 +84,7 @@ type FileButtonProps = {
   readonly onFailure: (words: string) => void;
 };
 
-/** The file's text goes where it could have been pasted. */
+/** The file's text fills the field for pasted text. */
 function FileButton({ onText, onFailure }: FileButtonProps): VNode {
   const read = async (event: TargetedEvent<HTMLInputElement>): Promise<void> => {
     const input = event.currentTarget;
@@ -96,7 +96,7 @@ function FileButton({ onText, onFailure }: FileButtonProps): VNode {
     } catch {
       onFailure("The browser cannot read this file.");
     }
-    // So that the same file can be chosen again after it was changed.
+    // Allows choosing the same file again after a change.
     input.value = "";
   };
   return (

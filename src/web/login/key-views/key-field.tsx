@@ -9,7 +9,7 @@ type KeyFieldProps = {
   readonly onDetails: () => void;
 };
 
-/** Which key, and the way to what else there is to do with it. */
+/** Chooses a key, and links to its details. */
 export function KeyField({ keys, stored, onChoose, onDetails }: KeyFieldProps): VNode {
   return (
     <div class="key-field">

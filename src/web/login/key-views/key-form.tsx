@@ -8,18 +8,18 @@ import { NewPassword, newPassword } from "./new-password.tsx";
 
 export type KeyFormProps = {
   readonly title: string;
-  /** The words on the button that does it, and while it is done. */
+  /** The button's label, and its label during the action. */
   readonly verb: string;
   readonly busy: string;
-  /** Puts the key into the keyring. */
+  /** Adds the key to the keyring. */
   readonly act: (request: NewKey) => Promise<StoredKey>;
   readonly onDone: (key: StoredKey) => void;
   readonly onBack: () => void;
-  /** The fields above the password; one of the name `name` names the key. They show why it failed. */
+  /** The fields above the password; the field `name` names the key. They show errors. */
   readonly children: (failure: string | undefined) => ComponentChildren;
 };
 
-/** What making and importing have in common: a name, a password or none, and a wait. */
+/** The common part of creating and importing: a name, an optional password, and progress. */
 export function KeyForm({ title, verb, busy, act, onDone, onBack, children }: KeyFormProps): VNode {
   const mismatch = useSignal<string | undefined>(undefined);
   const { isBusy, failure, onSubmit } = useSubmission("This did not work.", async (fields) => {

@@ -16,7 +16,7 @@ import { KeyField } from "./key-field.tsx";
 
 type KeyLoginProps = WayProps & {
   readonly keyring: Keyring;
-  /** The one to log in with; undefined where there is none. */
+  /** The key for the login, if there is one. */
   readonly stored: StoredKey | undefined;
   readonly draft: LoginDraft;
   readonly go: (step: Step) => void;
@@ -53,7 +53,7 @@ export function KeyLogin(props: KeyLoginProps): VNode {
   );
 }
 
-/** The server says the same of whatever is wrong; what a person can look at is this. */
+/** The server gives the same answer to every failure; these are the causes that a user can check. */
 function sayWhy(error: unknown): never {
   if (!(error instanceof ServiceError) || error.code !== "invalid_credentials") throw error;
   const { code } = error;

@@ -14,7 +14,7 @@ import type { StoredKey } from "../keys/stored-key.ts";
 
 type KeySheetProps = { readonly keyring: Keyring; readonly stored: StoredKey; readonly onBack: () => void };
 
-/** What there is to know of a key and to do with it. */
+/** The details of a key and its actions. */
 export function KeySheet({ keyring, stored, onBack }: KeySheetProps): VNode {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);

@@ -6,7 +6,7 @@ import type { Keyring } from "../keys/keyring.ts";
 import { MAX_KEY_NAME_CHARACTERS, type StoredKey } from "../keys/stored-key.ts";
 import { KeyForm } from "./key-form.tsx";
 
-/** What the steps that put a key into the keyring are given. */
+/** The properties of the steps that add a key to the keyring. */
 export type NewKeyProps = {
   readonly keyring: Keyring;
   readonly onDone: (key: StoredKey) => void;
@@ -48,7 +48,7 @@ export function MakeKey({ keyring, onDone, onBack }: NewKeyProps): VNode {
   );
 }
 
-/** Tells keys apart in a file of them. */
+/** A comment that distinguishes keys in a file. */
 function defaultName(): string {
   const now = new Date();
   const parts = [now.getFullYear(), now.getMonth() + 1, now.getDate()];

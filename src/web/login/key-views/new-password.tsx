@@ -7,7 +7,7 @@ import { TextField } from "../../components/text-field.tsx";
 const PASSWORD = "new-password";
 const AGAIN = "new-password-again";
 
-/** A password for a key, or none; what none means is said. `failure`: of the second field. */
+/** An optional password for a key, with a note on keys without one. `failure`: of the second field. */
 export function NewPassword({ failure }: { readonly failure: string | undefined }): VNode {
   const password = useSignal("");
   return (
@@ -42,7 +42,7 @@ export function NewPassword({ failure }: { readonly failure: string | undefined 
   );
 }
 
-/** What was put into NewPassword; undefined when the two differ. */
+/** The password from NewPassword; undefined if the two fields differ. */
 export function newPassword(fields: FormData): string | undefined {
   const password = String(fields.get(PASSWORD) ?? "");
   const again = String(fields.get(AGAIN) ?? "");

@@ -1,4 +1,4 @@
-// The answer to what the server wants signed (contract 5.2).
+// Signs the server's challenge (contract 5.2).
 import { ServiceError } from "../../../protocol/errors.ts";
 import { decodeBase64, encodeBase64 } from "./format/base64.ts";
 import type { OpenKey } from "./keyring.ts";
@@ -6,8 +6,8 @@ import type { OpenKey } from "./keyring.ts";
 const CHALLENGE_BYTES = 32;
 
 /**
- * `challenge`: base64. Whatever a server wants signed is signed for it, so it must be no more than a challenge is: no
- * message of SSH's own login is that short. Rejects with `host_unreachable` otherwise.
+ * `challenge`: base64. The page signs any challenge of a server, so it must have the length of a challenge; no message
+ * of SSH's own login is that short. Rejects with `host_unreachable` otherwise.
  */
 export async function answerChallenge(
   key: Pick<OpenKey, "publicLine" | "sign">,

@@ -1,11 +1,11 @@
-// Ed25519 as the browser has it. Seeds and public keys are 32 bytes, signatures 64.
+// The browser's Ed25519. Seeds and public keys are 32 bytes, signatures 64.
 import { decodeBase64Url } from "./format/base64.ts";
 import { readPkcs8, writePkcs8 } from "./format/pkcs8.ts";
 import { keyRefusal } from "./key-refusal.ts";
 
 const ED25519 = "Ed25519";
 
-/** Rejects with ServiceError `invalid_request` where the browser does not know Ed25519, as do the others. */
+/** Like the others, rejects with ServiceError `invalid_request` if the browser does not support Ed25519. */
 export async function makeSeed(subtle: SubtleCrypto): Promise<Uint8Array<ArrayBuffer>> {
   return await supported(async () => {
     const pair = await subtle.generateKey(ED25519, true, ["sign", "verify"]);
@@ -13,7 +13,7 @@ export async function makeSeed(subtle: SubtleCrypto): Promise<Uint8Array<ArrayBu
   });
 }
 
-/** WebCrypto derives no public keys, but a private key as JSON names its public one. */
+/** WebCrypto derives no public keys, but a private key exported as JSON contains its public key. */
 export async function publicKeyOf(subtle: SubtleCrypto, seed: Uint8Array): Promise<Uint8Array> {
   return await supported(async () => {
     const key = await subtle.importKey("pkcs8", writePkcs8(seed), ED25519, true, ["sign"]);
@@ -35,7 +35,7 @@ export async function sign(
   });
 }
 
-/** Any 32 bytes are a seed: what fails here is the browser. */
+/** Any 32 bytes are a valid seed, so a failure is the browser's. */
 async function supported<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// A key as people have it in a file, read and checked.
+// Reads and checks a key file.
 import { publicKeyOf } from "./ed25519.ts";
 import type { KeyParts } from "./format/key-parts.ts";
 import { readOpensshKey } from "./format/openssh-key.ts";
@@ -7,13 +7,13 @@ import { readPkcs8 } from "./format/pkcs8.ts";
 import { isSame } from "./format/same-bytes.ts";
 import { inconsistentKey, keyRefusal, otherKind } from "./key-refusal.ts";
 
-/** A key whose halves belong together. */
+/** A key pair whose halves match. */
 export type WholeKey = KeyParts & { readonly publicKey: Uint8Array };
 
 const OPENSSH = "OPENSSH PRIVATE KEY";
 const PKCS8 = "PRIVATE KEY";
 
-/** Labels of files that are something else, and what. */
+/** PEM labels of other content, with its description. */
 const OTHER_FILES: readonly (readonly [pattern: RegExp, refusal: () => Error])[] = [
   [/^PGP /, () => otherKind("an OpenPGP file")],
   [/PUBLIC KEY$/, publicHalf],
@@ -25,9 +25,8 @@ const OTHER_FILES: readonly (readonly [pattern: RegExp, refusal: () => Error])[]
 ];
 
 /**
- * Reads an Ed25519 key without a password: OpenSSH's own format or PKCS#8. What the file says of the public key is
- * checked against the one that follows from the private key. Throws ServiceError `invalid_request` that says what the
- * text is instead, and nothing else.
+ * Reads an Ed25519 key without a password, in OpenSSH's format or PKCS#8. The public key in the file must match the
+ * private key. Throws ServiceError `invalid_request` that says what the text is instead.
  */
 export async function readKeyFile(subtle: SubtleCrypto, file: string): Promise<WholeKey> {
   const text = file.replace(/^\uFEFF/, "").trim();

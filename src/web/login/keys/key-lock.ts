@@ -1,14 +1,14 @@
-// A password around a private key. The parameters are kept with what they locked, so that those of later keys may be others.
+// Encrypts a private key with a password. The parameters are stored with the ciphertext, so later keys may use others.
 import { z } from "zod";
 import { ServiceError } from "../../../protocol/errors.ts";
 import { decodeBase64, encodeBase64 } from "./format/base64.ts";
 
-/** What OWASP asks for of PBKDF2 with SHA-256: about half a second in a browser. */
+/** OWASP's recommendation for PBKDF2 with SHA-256: about half a second in a browser. */
 const ITERATIONS = 600_000;
-/** More than this is no number of ours, and would keep the browser busy for minutes. */
+/** Higher counts are not ours, and would keep the browser busy for minutes. */
 const MAX_ITERATIONS = 20_000_000;
 const SALT_BYTES = 16;
-/** What AES-GCM is made for. */
+/** The nonce length of AES-GCM. */
 const IV_BYTES = 12;
 const KEY_BITS = 256;
 
@@ -25,7 +25,7 @@ export const Locked = z.object({
 });
 export type Locked = z.infer<typeof Locked>;
 
-/** `owner`: the public key; what is locked opens with that one alone. */
+/** `owner`: the public key; the ciphertext decrypts only for that key. */
 export type LockOptions = { readonly password: string; readonly owner: Uint8Array<ArrayBuffer> };
 
 export async function lock(
@@ -42,7 +42,7 @@ export async function lock(
   return { kdf, cipher: { name: "AES-GCM", iv: encodeBase64(iv) }, data: encodeBase64(data) };
 }
 
-/** ServiceError `invalid_credentials` for another password; nobody can tell that from a lock that was tampered with. */
+/** Throws ServiceError `invalid_credentials` for a wrong password, which is indistinguishable from tampered data. */
 export async function unlock(
   subtle: SubtleCrypto,
   { kdf, cipher, data }: Locked,
@@ -57,7 +57,7 @@ export async function unlock(
   }
 }
 
-/** The same password typed on another system may come in other characters: they are brought into one form. */
+/** Different systems may encode the same typed password differently, so it is normalised. */
 async function keyOf(subtle: SubtleCrypto, password: string, kdf: Locked["kdf"]): Promise<CryptoKey> {
   const bytes = new TextEncoder().encode(password.normalize("NFC"));
   const base = await subtle.importKey("raw", bytes, kdf.name, false, ["deriveKey"]);

@@ -1,11 +1,11 @@
 import { ServiceError } from "../../../protocol/errors.ts";
 
-/** Why something cannot be used as a key. `message` says what it is and, where there is one, the way out. */
+/** The reason why something cannot be used as a key. `message` describes it and, if possible, the way out. */
 export function keyRefusal(message: string, cause?: unknown): ServiceError {
   return new ServiceError("invalid_request", message, cause === undefined ? {} : { cause });
 }
 
-/** `why`: what is wrong in it. */
+/** `why`: the defect. */
 export function malformedKey(why: string): ServiceError {
   return keyRefusal(`the key is malformed: ${why}`);
 }

@@ -1,5 +1,5 @@
-// The keys of this browser. Each has an entry of its own in localStorage, named after its public key: two tabs that add one
-// at the same time do not undo each other, and an entry that cannot be read is left alone.
+// The keys of this browser. Each has its own entry in localStorage, named after its public key. So two tabs that add
+// keys at the same time do not overwrite each other, and unreadable entries stay.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { ServiceError } from "../../../protocol/errors.ts";
 import { opened, type StorageWindow } from "../../browser-storage.ts";
@@ -7,14 +7,14 @@ import { keyRefusal } from "./key-refusal.ts";
 import { StoredKey } from "./stored-key.ts";
 
 const PREFIX = "ttyhq.key.";
-/** More than anybody uses; what does not fit is refused. */
+/** More than anybody uses; further keys are refused. */
 const MAX_KEYS = 32;
 
 export class KeyStore implements Disposable {
   readonly #window: StorageWindow;
   readonly #keys = signal<readonly StoredKey[]>([]);
   readonly #listen = ({ key }: StorageEvent): void => {
-    // Without a key everything was cleared.
+    // A storage event without a key means that everything was cleared.
     if (key === null || key.startsWith(PREFIX)) this.#read();
   };
 
@@ -29,7 +29,7 @@ export class KeyStore implements Disposable {
     return this.#keys;
   }
 
-  /** Throws ServiceError `invalid_request` when it is there already or there is no room. */
+  /** Throws ServiceError `invalid_request` if it exists already or the store is full. */
   add(key: StoredKey): void {
     const known = this.#keys.peek().find(({ publicKey }) => publicKey === key.publicKey);
     if (known !== undefined) throw keyRefusal(`this browser already has this key, named “${known.name}”`);
@@ -39,7 +39,7 @@ export class KeyStore implements Disposable {
     this.#write(key);
   }
 
-  /** Notes who logged in with it, for the next time. */
+  /** Stores who logged in with it last. */
   usedBy(publicKey: string, user: string): void {
     const key = this.#keys.peek().find((known) => known.publicKey === publicKey);
     if (key !== undefined && key.user !== user) this.#write({ ...key, user });

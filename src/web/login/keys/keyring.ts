@@ -1,4 +1,4 @@
-// What a person does with keys: makes and imports them, opens them to log in, takes them along.
+// A person's actions on keys: creating, importing, opening for a login, exporting.
 import type { ReadonlySignal } from "@preact/signals";
 import { makeSeed, publicKeyOf, sign } from "./ed25519.ts";
 import { decodeBase64, encodeBase64 } from "./format/base64.ts";
@@ -11,29 +11,29 @@ import { keyRefusal } from "./key-refusal.ts";
 import { KeyStore } from "./key-store.ts";
 import { keyName, type StoredKey } from "./stored-key.ts";
 
-/** What a key gets when it is kept here. Without a name it gets one; an empty password leaves it readable. */
+/** The properties of a stored key. An empty name is replaced; an empty password leaves the key unencrypted. */
 export type NewKey = { readonly name: string; readonly password: string };
 
-/** A private key that can be used, for as long as it is held. */
+/** An opened private key. */
 export type OpenKey = {
   /** A line of authorized_keys. */
   readonly publicLine: string;
   sign(message: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
-  /** Whose key it was, for the next time. */
+  /** The user who logged in with it last. */
   usedBy(user: string): void;
 };
 
-/** Everything that rejects does so with a ServiceError whose message is for the person. */
+/** All functions reject with a ServiceError whose message is for the person. */
 export class Keyring implements Disposable {
   readonly #crypto: Crypto;
   readonly #store: KeyStore;
-  /** Why no key can be used on this page, in whole sentences; undefined when they can. */
+  /** Why no key can be used on this page, in whole sentences; undefined if they can. */
   readonly obstacle: string | undefined;
 
   constructor(window: Window & typeof globalThis) {
     this.#crypto = window.crypto;
     this.#store = new KeyStore(window);
-    // The types say that it is always there.
+    // The types claim that it always exists.
     const subtle: SubtleCrypto | undefined = window.crypto.subtle;
     this.obstacle = subtle === undefined ? insecureWords(window.location) : undefined;
   }
@@ -48,13 +48,13 @@ export class Keyring implements Disposable {
     return await this.#keep({ seed, publicKey }, request);
   }
 
-  /** A key file: see readKeyFile. It keeps its own name unless it is given one. */
+  /** A key file: see readKeyFile. It keeps its own name unless another is given. */
   async import(file: string, request: NewKey): Promise<StoredKey> {
     const key = await readKeyFile(this.#crypto.subtle, file);
     return await this.#keep(key, { ...request, name: keyName(request.name) ?? key.comment });
   }
 
-  /** `invalid_credentials` for another password than the key's. */
+  /** `invalid_credentials` for a wrong password. */
   async open(key: StoredKey, password: string): Promise<OpenKey> {
     const seed = await this.#seedOf(key, password);
     return {
@@ -64,7 +64,7 @@ export class Keyring implements Disposable {
     };
   }
 
-  /** The private key as a PEM file without a password (PKCS#8). Rejects as `open`. */
+  /** The private key as a PEM file without a password (PKCS#8). Rejects like `open`. */
   async exportPem(key: StoredKey, password: string): Promise<string> {
     return writePem({ label: "PRIVATE KEY", bytes: writePkcs8(await this.#seedOf(key, password)) });
   }
@@ -104,7 +104,7 @@ export class Keyring implements Disposable {
   }
 }
 
-/** What goes into authorized_keys. */
+/** The line for authorized_keys. */
 export function lineOf({ publicKey, name }: Pick<StoredKey, "publicKey" | "name">): string {
   return publicLine(bytesOf(publicKey), name);
 }
@@ -114,8 +114,8 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Why a page that came from there cannot work with keys, as whole sentences. Browsers keep their cryptography from pages
- * that could have been changed on the way.
+ * Why a page from that origin cannot work with keys, as whole sentences. Browsers disable cryptography for pages that
+ * could have been changed in transit.
  */
 function insecureWords({ hostname, port }: Pick<Location, "hostname" | "port">): string {
   const local = port === "" ? "80" : port;

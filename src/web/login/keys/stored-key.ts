@@ -5,20 +5,20 @@ import { Locked } from "./key-lock.ts";
 
 export const MAX_KEY_NAME_CHARACTERS = 64;
 
-/** One line: it becomes part of a line of authorized_keys, which must not become two. */
+/** One line: it becomes part of a line of authorized_keys. */
 const KeyName = z
   .string()
   .min(1)
   .max(MAX_KEY_NAME_CHARACTERS)
   .regex(/^\P{C}+$/u);
 
-/** A key pair as this browser keeps it. Bytes are base64. */
+/** A key pair in this browser's storage. Bytes are base64. */
 export const StoredKey = z.object({
   name: KeyName,
   publicKey: z.base64().refine((text) => decodeBase64(text)?.length === PUBLIC_KEY_BYTES, "not 32 bytes"),
   /** Milliseconds since 1970. */
   addedAt: z.number(),
-  /** Who logged in with it last. */
+  /** The user who logged in with it last. */
   user: z.string().max(256).optional(),
   /** The private key as PKCS#8. */
   secret: z.discriminatedUnion("kind", [
@@ -28,7 +28,7 @@ export const StoredKey = z.object({
 });
 export type StoredKey = z.infer<typeof StoredKey>;
 
-/** Any text as a name: control characters and what is too long are left out. Undefined when nothing remains. */
+/** Text as a name, without control characters and shortened. Undefined if nothing remains. */
 export function keyName(text: string): string | undefined {
   const plain = text.replace(/[\p{C}\s]+/gu, " ").trim();
   return KeyName.safeParse(Array.from(plain).slice(0, MAX_KEY_NAME_CHARACTERS).join("").trim()).data;

@@ -16,7 +16,7 @@ export function GuestNameQuestion({ workspace }: Pick<WorkspaceProps, "workspace
 
 type GuestNameFormProps = {
   readonly guestName: GuestName;
-  /** Of a second button, which leaves the name out. */
+  /** A second button, which leaves the name out. */
   readonly other?: string;
 };
 

@@ -1,15 +1,15 @@
-// The name under which others see a guest. It proves nothing: the server marks it as a guest's.
+// A guest's display name. It proves nothing: the server marks it as a guest's.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { BrowserStorage } from "../../browser-storage.ts";
 
 const KEY = "ttyhq.guest-name";
-/** The server shows as much. */
+/** The server shows at most as many characters. */
 export const MAX_GUEST_NAME = 32;
 
 export class GuestName {
   readonly #storage: BrowserStorage;
   readonly #onChange: () => void;
-  /** Empty: the guest wants none; undefined: was not asked. */
+  /** Empty: the guest wants none; undefined: not asked yet. */
   readonly #answer;
 
   constructor(window: Pick<Window, "localStorage">, onChange: () => void) {

@@ -16,7 +16,7 @@ import { ShareList, useShares } from "./share-list.tsx";
 
 type ShareDialogProps = SessionProps & { readonly record: SessionRecord; readonly onClose: () => void };
 
-/** Makes links to a session, and takes them back. */
+/** Creates and revokes links to a session. */
 export function ShareDialog({ page, workspace, open, record, onClose }: ShareDialogProps): VNode {
   const made = useSignal<NewShare | undefined>(undefined);
   const shares = useShares(workspace.client, record.id);
@@ -113,10 +113,10 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
   );
 }
 
-/** Names that mean another machine wherever they are used. */
+/** Names that refer to a different machine at each user. */
 const LOOPBACK_NAME = /^(?:.+\.)?localhost$|^127\.[\d.]+$|^\[::1\]$/;
 
-/** The link is in no list: the server does not know it any more. */
+/** The link is in no list: the server no longer knows it. */
 function NewLink({ share }: { readonly share: NewShare }): VNode {
   const link = share.isPublic ? share.url : `${location.origin}${share.path}`;
   const isLocal = LOOPBACK_NAME.test(new URL(link).hostname);

@@ -9,7 +9,7 @@ import { failureSentence } from "../../sentence.ts";
 import { accessWords, leftWords } from "./share-words.ts";
 
 export type Shares = {
-  /** Undefined until they were read. */
+  /** Undefined until they are read. */
   readonly all: readonly Share[] | undefined;
   readonly failure: string | undefined;
   readonly add: (share: Share) => void;
@@ -17,7 +17,7 @@ export type Shares = {
   readonly setMode: (share: Share, mode: ShareMode) => Promise<void>;
 };
 
-/** The links of a session: read once, and kept true to what is done here. */
+/** The links of a session: read once, and updated by actions here. */
 export function useShares(
   client: Pick<Client, "shares" | "revokeShare" | "updateShare">,
   sessionId: string,
@@ -34,7 +34,7 @@ export function useShares(
   };
   const read = async (): Promise<void> => {
     const listed = await client.shares(sessionId);
-    // What was made meanwhile may be among them, or not yet.
+    // Links created meanwhile may be missing in the answer.
     const ids = new Set(listed.map(({ id }) => id));
     const others = all.peek()?.filter((share) => share.sessionId === sessionId && !ids.has(share.id));
     all.value = [...listed, ...(others ?? [])];
@@ -67,7 +67,7 @@ type ShareListProps = {
   readonly now: number;
 };
 
-/** The links that work now, each with the guests who use it. */
+/** The valid links, each with its current guests. */
 export function ShareList({ shares, viewers, now }: ShareListProps): VNode {
   const current = shares.all?.filter(({ expiresAt }) => Date.parse(expiresAt) > now) ?? [];
   return (

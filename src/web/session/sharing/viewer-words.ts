@@ -5,11 +5,11 @@ export type Person = {
   readonly key: string;
   readonly viewer: SessionViewer;
   readonly isTyping: boolean;
-  /** What is said beside the name. */
+  /** The text beside the name. */
   readonly detail: string;
 };
 
-/** You first, the others in the order in which they came. */
+/** You first, the others in the order of arrival. */
 export function peopleOf(viewers: readonly SessionViewer[]): readonly Person[] {
   const groups = Map.groupBy(viewers, ({ name, kind, shareId = "" }) => `${kind} ${shareId} ${name}`);
   return [...groups]
@@ -28,7 +28,7 @@ function personOf(key: string, all: readonly SessionViewer[]): Person {
   return { key, viewer, isTyping, detail: [...whose, ...windows, may].join(" · ") };
 }
 
-/** In a line. */
+/** All of it in one line. */
 export function presenceWords(people: readonly Person[]): string {
   const typing = people.filter(({ isTyping, viewer }) => isTyping && !viewer.isYou);
   const names = people.map(({ viewer }) => (viewer.isYou ? "you" : viewer.name)).join(", ");
@@ -36,7 +36,7 @@ export function presenceWords(people: readonly Person[]): string {
   return types === "" ? `Watching: ${names}` : `Watching: ${names}. Typing: ${types}`;
 }
 
-/** Up to two letters or digits, those at the starts of words. */
+/** Up to two letters or digits, from the starts of words. */
 export function initials(name: string): string {
   const words = name.replace(/ \(guest\)$/, "").match(/[\p{L}\p{N}]+/gu) ?? [];
   const [first = "", second = ""] = words;

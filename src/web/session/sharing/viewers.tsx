@@ -1,4 +1,4 @@
-// Who watches the session, and who types now.
+// The viewers of the session, and who is typing.
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
 import type { SessionProps } from "../../app/view-props.ts";
@@ -12,7 +12,7 @@ const MAX_SHOWN = 3;
 
 type ViewersProps = Pick<SessionProps, "workspace" | "open">;
 
-/** Nothing while nobody else watches. */
+/** Hidden while nobody else watches. */
 export function Viewers({ workspace, open }: ViewersProps): VNode | undefined {
   const list = useToggle();
   const root = useRef<HTMLDivElement>(null);

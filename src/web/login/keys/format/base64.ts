@@ -6,13 +6,13 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** Undefined for what is no base64 with its padding in one line. */
+/** Undefined unless the text is padded base64 in one line. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!BASE64.test(text)) return undefined;
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
-/** As the members of a JSON Web Key are spelt (RFC 7515, 2): other letters for `+` and `/`, no padding. */
+/** The alphabet of JSON Web Keys (RFC 7515, 2): other letters for `+` and `/`, no padding. */
 export function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   const plain = text.replaceAll("-", "+").replaceAll("_", "/");
   return decodeBase64(plain.padEnd(Math.ceil(plain.length / 4) * 4, "="));

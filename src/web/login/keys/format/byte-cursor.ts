@@ -1,6 +1,6 @@
 import { truncatedKey } from "../key-refusal.ts";
 
-/** Reads bytes from front to back. Throws `invalid_request` for more than there are. */
+/** Reads bytes from front to back. Throws `invalid_request` beyond the end. */
 export class ByteCursor {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -13,7 +13,7 @@ export class ByteCursor {
     return this.#at === this.#bytes.length;
   }
 
-  /** The next byte, which stays the next one; undefined at the end. */
+  /** The next byte without consuming it; undefined at the end. */
   get next(): number | undefined {
     return this.#bytes[this.#at];
   }
@@ -26,7 +26,7 @@ export class ByteCursor {
     return this.#bytes.subarray(start, this.#at);
   }
 
-  /** An unsigned number of so many bytes, the highest first. */
+  /** An unsigned big-endian number of that many bytes. */
   number(bytes: number): number {
     return this.take(bytes).reduce((value, byte) => value * 256 + byte, 0);
   }

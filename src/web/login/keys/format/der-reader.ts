@@ -1,7 +1,7 @@
 import { malformedKey } from "../key-refusal.ts";
 import { ByteCursor } from "./byte-cursor.ts";
 
-/** Of X.690: as many as a private key needs. */
+/** The tags of X.690 that private keys need. */
 export const DerTag = {
   integer: 0x02,
   octetString: 0x04,
@@ -13,10 +13,10 @@ export const DerTag = {
   publicKey: 0x81,
 } as const;
 
-/** The longest value: the two bytes of a length say that much. */
+/** The longest value: lengths have at most two bytes. */
 const MAX_LENGTH_BYTES = 2;
 
-/** Reads values of DER one after the other. Throws `invalid_request` for what is not there, or not the shortest way to say it. */
+/** Reads consecutive DER values. Throws `invalid_request` for missing values and non-canonical encodings. */
 export class DerReader {
   readonly #cursor: ByteCursor;
 
@@ -33,7 +33,7 @@ export class DerReader {
     return this.#cursor.next === tag;
   }
 
-  /** A view of what the next value holds, which must have that tag. */
+  /** A view of the content of the next value, which must have that tag. */
   read(tag: number): Uint8Array {
     if (this.#cursor.number(1) !== tag) throw malformedKey("it does not have the structure of a private key");
     return this.#cursor.take(this.#length());

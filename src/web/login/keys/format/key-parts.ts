@@ -1,9 +1,9 @@
-/** What a file with an Ed25519 key holds (RFC 8032: a seed of 32 bytes, from which everything else follows). */
+/** The content of a file with an Ed25519 key (RFC 8032: a seed of 32 bytes determines everything else). */
 export type KeyParts = {
   readonly seed: Uint8Array<ArrayBuffer>;
-  /** 32 bytes; undefined where the file leaves it out. */
+  /** 32 bytes; undefined if the file omits it. */
   readonly publicKey: Uint8Array | undefined;
-  /** What its maker called it; any text. */
+  /** The comment, any text. */
   readonly comment: string;
 };
 

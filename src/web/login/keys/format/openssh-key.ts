@@ -1,4 +1,4 @@
-// "OPENSSH PRIVATE KEY" files: what OpenSSH's PROTOCOL.key describes.
+// "OPENSSH PRIVATE KEY" files, as OpenSSH's PROTOCOL.key describes them.
 
 import { inconsistentKey, keyRefusal, malformedKey, otherKind } from "../key-refusal.ts";
 import { ByteCursor } from "./byte-cursor.ts";
@@ -8,12 +8,12 @@ import { sshKeyKind } from "./ssh-key-kind.ts";
 
 const MAGIC = "openssh-key-v1\0";
 const NONE = "none";
-/** What is not encrypted is padded to a multiple of this with 1, 2, 3, … */
+/** Unencrypted content is padded to a multiple of this with 1, 2, 3, … */
 const BLOCK_BYTES = 8;
 
 const decoder = new TextDecoder();
 
-/** Throws ServiceError `invalid_request` for everything but one Ed25519 key without a password and with nothing behind it. */
+/** Throws ServiceError `invalid_request` unless the file is exactly one Ed25519 key without a password. */
 export function readOpensshKey(bytes: Uint8Array): KeyParts {
   const file = new WireReader(bytes);
   if (text(file.take(MAGIC.length)) !== MAGIC) throw malformedKey("it does not start like an OpenSSH key");
@@ -45,7 +45,7 @@ function readPublicBlob(bytes: Uint8Array): Uint8Array {
   return publicKey;
 }
 
-/** What is encrypted in a key with a password. */
+/** The encrypted part of a key with a password. */
 function readPrivate(bytes: Uint8Array) {
   const secret = new WireReader(bytes);
   const [check, again] = [secret.u32(), secret.u32()];
@@ -79,13 +79,13 @@ function text(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** Reads what SSH writes (RFC 4251, 5). Throws `invalid_request` for what is not there. */
+/** Reads SSH's encoding (RFC 4251, 5). Throws `invalid_request` beyond the end. */
 class WireReader extends ByteCursor {
   u32(): number {
     return this.number(4);
   }
 
-  /** A view of the next bytes, in front of which their number stands. */
+  /** A view of the next length-prefixed bytes. */
   string(): Uint8Array {
     return this.take(this.u32());
   }

@@ -5,15 +5,15 @@ import { decodeBase64, encodeBase64 } from "./base64.ts";
 
 export type Pem = { readonly label: string; readonly bytes: Uint8Array<ArrayBuffer> };
 
-/** A key takes 400 characters; what is longer is something else. */
+/** A key takes 400 characters; longer text is something else. */
 export const MAX_KEY_FILE_CHARACTERS = 65_536;
 const LINE_CHARACTERS = 64;
 const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g;
 const END = /^-----END ([A-Z0-9 ]{1,64})-----$/;
 
 /**
- * The one block that the text is. Line ends do not matter, nor whether they became spaces on the way. `check` may
- * refuse the label, before the rest is looked at. ServiceError `invalid_request` for everything else.
+ * Parses text with exactly one block. Line ends may have become spaces. `check` may refuse the label before the rest is
+ * parsed. Throws ServiceError `invalid_request` for anything else.
  */
 export function readPem(text: string, check: (label: string) => void): Pem {
   const [begin, another] = text.matchAll(BEGIN);
@@ -33,7 +33,7 @@ export function writePem({ label, bytes }: { readonly label: string; readonly by
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
 }
 
-/** What comes after the BEGIN line. */
+/** The text after the BEGIN line. */
 function readBody(rest: string, label: string): Uint8Array<ArrayBuffer> {
   const at = rest.indexOf("-----END");
   if (at === -1) throw keyRefusal(`the key is truncated: it does not end with -----END ${label}-----`);

@@ -4,7 +4,7 @@ import { keyRefusal, malformedKey, otherKind } from "../key-refusal.ts";
 import { DerReader, DerTag } from "./der-reader.ts";
 import { type KeyParts, PUBLIC_KEY_BYTES, SEED_BYTES } from "./key-parts.ts";
 
-/** Everything of a version 1 file in front of the seed. */
+/** The bytes before the seed in a version 1 file. */
 const HEAD = Uint8Array.of(
   0x30,
   0x2e,
@@ -37,7 +37,7 @@ const OTHER_KINDS: Readonly<Record<string, string>> = {
   "2a8648ce380401": "a DSA key",
 };
 
-/** Throws ServiceError `invalid_request` for everything but one Ed25519 key with nothing behind it. */
+/** Throws ServiceError `invalid_request` unless the bytes are exactly one Ed25519 key. */
 export function readPkcs8(bytes: Uint8Array): KeyParts {
   const outer = new DerReader(bytes);
   const key = new DerReader(outer.read(DerTag.sequence));
@@ -60,7 +60,7 @@ export function writePkcs8(seed: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** The parameters that other kinds have are absent here (RFC 8410, 3). */
+/** Ed25519 has no parameters, unlike other kinds (RFC 8410, 3). */
 function checkKind(bytes: Uint8Array): void {
   const algorithm = new DerReader(bytes);
   const id = Array.from(algorithm.read(DerTag.objectId), (byte) => byte.toString(16).padStart(2, "0")).join(
@@ -79,7 +79,7 @@ function readSeed(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(seed);
 }
 
-/** A bit string: first the number of bits that its last byte does not use. */
+/** A bit string: its first byte is the number of unused bits in the last one. */
 function readPublicKey(bytes: Uint8Array): Uint8Array {
   if (bytes.length !== PUBLIC_KEY_BYTES + 1 || bytes[0] !== 0)
     throw malformedKey("its public key is not 32 bytes long");

@@ -3,7 +3,7 @@ import { ED25519_KIND } from "./ssh-key-kind.ts";
 
 const encoder = new TextEncoder();
 
-/** A line of authorized_keys, without a line feed. `name`: one line of text; it stands there for people to read. */
+/** A line of authorized_keys, without a line feed. `name`: one line of text, for people. */
 export function publicLine(publicKey: Uint8Array, name: string): string {
   const blob = [encoder.encode(ED25519_KIND), publicKey].flatMap((part) => [...lengthOf(part), ...part]);
   return `${ED25519_KIND} ${encodeBase64(Uint8Array.from(blob))} ${name}`.trimEnd();

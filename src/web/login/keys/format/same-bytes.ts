@@ -1,4 +1,4 @@
-/** Of what anybody may know: the time that it takes tells where they differ. */
+/** For public data only: the duration reveals the position of a difference. */
 export function isSame(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, index) => byte === other[index]);
 }

@@ -9,7 +9,7 @@ const KINDS: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/^ecdsa-/, "an ECDSA key"],
 ];
 
-/** What a key is by SSH's name for its kind, with its article; undefined for Ed25519. */
+/** The kind of a key by SSH's name, with its article; undefined for Ed25519. */
 export function sshKeyKind(name: string): string | undefined {
   if (name === ED25519_KIND) return undefined;
   return KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? "a key of another kind";
