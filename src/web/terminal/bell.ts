@@ -1,4 +1,4 @@
-/** A short tone; browsers play it once the person has pressed a key or clicked in the page. */
+/** A short tone; browsers play it only after a key or click in the page. */
 export class BellSound implements Disposable {
   #context: AudioContext | undefined;
 

@@ -1,22 +1,21 @@
-// How the page keeps up with the present. A program may write a hundred times faster than a browser draws. The excess
-// waits in the network and, beyond that, in the server's journal, where it may be minutes deep; and a person who presses
-// Ctrl+C wants to see the prompt now. So, while much output comes, the page asks how far the session is, and when it is
-// too far behind it skips: the screen as it is now is drawn, and the output followed from there. What is skipped stays
-// in the recording. 10 MB of output are never skipped here. A window that is not shown parses slowly (browsers see to that):
-// it skips nothing until it is shown.
+// Catches up with the live edge. A program may write a hundred times faster than a browser draws. The excess waits in
+// the network and then in the server's journal, possibly for minutes, but after Ctrl+C a person wants to see the prompt
+// now. So during much output the page checks how far the session is. If it is too far behind, it draws the current
+// screen and follows the output from there. The recording keeps the skipped output. Up to 10 MB of output are never
+// skipped. Browsers slow down hidden windows: they skip nothing until they are visible.
 
-/** So often it is asked, while at least BUSY_BYTES came since the last time. Requests are counted by the server. */
+/** Interval of checks while at least BUSY_BYTES arrived since the last one. The server counts requests. */
 export const CHECK_INTERVAL_MS = 3_000;
 export const BUSY_BYTES = 1024 * 1024;
-/** Further behind than this the rest is skipped. */
+/** If it is further behind than this, the rest is skipped. */
 export const MAX_BEHIND_BYTES = 16 * 1024 * 1024;
-/** The same when somebody just typed something, and so wants to see what comes of it. */
+/** The same limit after input, whose effect the person wants to see. */
 export const MAX_BEHIND_TYPING_BYTES = 2 * 1024 * 1024;
-/** After a check there is none for so many times as long as it took: for a screen the host parses all since the last one. */
+/** Pause after a check, relative to its duration: for a screen the host parses all output since the last one. */
 export const REST = 4;
 
 export type CatchUpOptions = {
-  /** How many bytes the session has written that did not come, or are not parsed yet. */
+  /** Bytes of the session's output that have not arrived or are not parsed yet. */
   readonly behind: () => Promise<number>;
   readonly skip: () => Promise<void>;
   readonly isShown: () => boolean;
@@ -37,7 +36,7 @@ export class CatchUp {
     this.#since = options.now();
   }
 
-  /** Output came. */
+  /** Reports output. */
   received(bytes: number): void {
     this.#bytes += bytes;
     const now = this.#options.now();
@@ -48,7 +47,7 @@ export class CatchUp {
     if (this.#isBusy) void this.#check(MAX_BEHIND_BYTES);
   }
 
-  /** Somebody typed something. */
+  /** Reports input. */
   typed(): void {
     if (this.#isBusy || this.#bytes >= BUSY_BYTES) void this.#check(MAX_BEHIND_TYPING_BYTES);
   }
@@ -61,7 +60,7 @@ export class CatchUp {
     try {
       if ((await behind()) > limit) await skip();
     } catch {
-      // Nothing is known or no screen to be had: the output goes on as it comes.
+      // The position or the screen is unavailable, so the output continues normally.
     }
     this.#isChecking = false;
     this.#restsUntil = now() + REST * (now() - began);

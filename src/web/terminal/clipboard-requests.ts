@@ -1,11 +1,11 @@
-// Texts that the programs of a session put on the clipboard (OSC 52), once the person has allowed it.
+// Texts that a session's programs write to the clipboard (OSC 52), after the person's permission.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Preferences } from "../preferences.ts";
 
 type ClipboardRequestsOptions = {
   readonly sessionId: string;
   readonly preferences: Pick<Preferences, "mayWriteClipboard" | "answerClipboard">;
-  /** Rejects where the browser does not let the page write. */
+  /** Rejects if the browser does not let the page write. */
   readonly write: (text: string) => Promise<void>;
 };
 
@@ -29,7 +29,7 @@ export class ClipboardRequests {
     else if (isAllowed) void this.#write(text);
   }
 
-  /** Kept for the session: nobody is asked again. */
+  /** Remembered for the session, which asks only once. */
   answer(isAllowed: boolean): void {
     const text = this.#waiting.peek();
     const { sessionId, preferences } = this.#options;
@@ -38,7 +38,7 @@ export class ClipboardRequests {
     if (isAllowed && text !== undefined) void this.#write(text);
   }
 
-  /** Some browsers write only right after a click: then the question comes again, and its button is a click. */
+  /** Some browsers write only right after a click: then the question appears again, and its button is that click. */
   async #write(text: string): Promise<void> {
     try {
       await this.#options.write(text);
@@ -48,7 +48,7 @@ export class ClipboardRequests {
   }
 }
 
-/** By a copy event where there is no `navigator.clipboard`: it works without HTTPS, but only right after a click. */
+/** Uses a copy event if there is no `navigator.clipboard`: it works without HTTPS, but only right after a click. */
 export async function writeClipboard(text: string): Promise<void> {
   if ("clipboard" in navigator) return await navigator.clipboard.writeText(text);
   const put = (event: ClipboardEvent): void => {

@@ -1,12 +1,12 @@
-// Where a session's past ends. What was written before is drawn, but a program that asked the terminal something then is
-// not answered any more, and no bell rings.
+// The boundary between a session's earlier and live output. Earlier output is drawn, but its queries are not answered
+// and its bells do not ring.
 import { ServiceError } from "../../protocol/errors.ts";
 
-/** So long after a question that failed it is asked again. Requests are counted by the server. */
+/** Delay before a failed request is repeated. The server counts requests. */
 const RETRY_MS = 2_000;
 
 export type LiveEdgeOptions = {
-  /** Bytes that the session has written in all by now. */
+  /** The total number of bytes that the session has written. */
   readonly written: () => Promise<number>;
   readonly retryMs?: number | undefined;
 };
@@ -14,9 +14,9 @@ export type LiveEdgeOptions = {
 export class LiveEdge implements Disposable {
   readonly #written: () => Promise<number>;
   readonly #retryMs: number;
-  /** Of the byte that is the first of the present. */
+  /** The offset of the first live byte. */
   #from = Number.POSITIVE_INFINITY;
-  /** What looks for it: an answer to an earlier one says nothing. */
+  /** The current request: answers to earlier ones are ignored. */
   #search: object | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
@@ -25,29 +25,29 @@ export class LiveEdge implements Disposable {
     this.#retryMs = retryMs;
   }
 
-  /** Whether the byte at that offset is seen when it is written. */
+  /** Whether the byte at that offset was received live. */
   has(offset: number): boolean {
     return offset >= this.#from;
   }
 
-  /** It begins there, unless what looks for it finds something else. */
+  /** The assumed boundary, unless the current request finds another. */
   at(offset: number): void {
     this.#from = offset;
   }
 
-  /** It begins there, says the connection of now: nothing is left to be found. */
+  /** The boundary from the current connection: no request is needed. */
   found(offset: number): void {
     this.#stop();
     this.#from = offset;
   }
 
-  /** What comes is the past, until it is found where that ends. */
+  /** New output counts as earlier output until the boundary is known. */
   cut(): void {
     this.#stop();
     this.#from = Number.POSITIVE_INFINITY;
   }
 
-  /** After a cut: what was written meanwhile is the past, and that ends where the server says the session is now. */
+  /** After a cut: output of the meantime is earlier output, up to the session's current position at the server. */
   find(): void {
     this.#stop();
     const search = {};
@@ -69,8 +69,8 @@ export class LiveEdge implements Disposable {
       const written = await this.#written();
       if (this.#search === search) this.at(written);
     } catch (error) {
-      // Until it is known nothing is answered; the output itself goes on. Of a session that is gone nothing will be; but not
-      // every refusal says that: a proxy has a 404 of its own.
+      // Until it is known no query is answered; output continues. A removed session gets no boundary. But a 404 does
+      // not always mean that: proxies have their own.
       const isGone = error instanceof ServiceError && error.code === "session_not_found";
       if (this.#search !== search || isGone) return;
       this.#retry = setTimeout(() => void this.#ask(search), this.#retryMs);

@@ -1,4 +1,4 @@
-// A session that is open on the page: what the page shows about it as signals, and what a person does to it.
+// An open session of the page: its state as signals, and a person's actions.
 import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { Client } from "../../protocol/client/client.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
@@ -26,8 +26,8 @@ import { SessionStream } from "./session-stream.ts";
 import { Sizing } from "./sizing.ts";
 
 /**
- * `failed`: it could not be opened, or is lost with its machine; it is tried again when that or the connection is back.
- * `watching`: it runs, and one may look: nothing is sent.
+ * `failed`: it could not be opened, or is lost with its machine; retried when the machine or the connection returns.
+ * `watching`: it runs, and the viewer may only watch.
  */
 type Phase =
   | { readonly kind: "opening" | "running" | "watching" | "missing" | "failed" }
@@ -39,9 +39,9 @@ type OpenSessionOptions = {
   readonly client: Pick<Client, "get" | "resync">;
   readonly preferences: Preferences;
   readonly schemes: SchemeWatch;
-  /** Whether this login may type at all; what a share link allows stands in the record. */
+  /** Whether this login may type at all; the record contains the rights of a share link. */
   readonly mayType: () => Promise<boolean>;
-  /** On an HQ: whether the machine of the session has left. */
+  /** At an HQ: whether the session's machine has left. */
   readonly isMachineGone: ReadonlySignal<boolean>;
   readonly onFailed: (what: string, error: unknown) => void;
   readonly onSwipe: (direction: SwipeDirection) => void;
@@ -97,12 +97,12 @@ export class OpenSession implements Disposable {
     return this.#phase;
   }
 
-  /** Who watches, you included; empty where the server does not tell. */
+  /** The viewers, you included; empty if the server does not report them. */
   get viewers(): ReadonlySignal<readonly SessionViewer[]> {
     return this.#viewers;
   }
 
-  /** Whether the session may take this window's size: a guest needs a link that says so. */
+  /** Whether the session may take this window's size: guests need a link that allows it. */
   readonly mayFit: ReadonlySignal<boolean> = computed(
     () => this.#phase.value.kind === "running" && this.#mayResize.value,
   );
@@ -117,34 +117,34 @@ export class OpenSession implements Disposable {
     return this.#link;
   }
 
-  /** Whether the server has not acknowledged what was typed, for 2 s. */
+  /** Whether input has not been acknowledged for 2 s. */
   get isInputPending(): ReadonlySignal<boolean> {
     return this.#input.isPending;
   }
 
-  /** Counts. */
+  /** The number of bells. */
   get bells(): ReadonlySignal<number> {
     return this.#bells;
   }
 
-  /** Something may be there again: what could not be opened is tried once more. */
+  /** Retries a session that could not be opened. */
   retry(): void {
     const { kind } = this.#phase.peek();
     if (kind === "failed" || kind === "missing") void this.#begin();
   }
 
-  /** How far the output has come: the byte that comes next, and those that came and are not parsed yet. */
+  /** The progress of the output: the next offset, and bytes that are not parsed yet. */
   get progress(): Backlog & { readonly nextOffset: number | undefined } {
     const { nextOffset, backlog } = this.#stream;
     return { nextOffset, ...backlog };
   }
 
-  /** Draws into the element and keeps to its size until disposed. */
+  /** Draws into the element and fits its size until disposed. */
   mount(element: HTMLElement): Disposable {
     this.emulator.open(element);
     return watchPane(element, {
       onLayout: () => this.sizing.layout(),
-      // Who resizes the window wants the session to follow.
+      // Resizing the window requests that size for the session.
       onResize: () => this.mayFit.peek() && this.sizing.fit(),
       onFocus: () => void this.#takeOver(),
     });
@@ -205,7 +205,7 @@ export class OpenSession implements Disposable {
       onLost: () => this.#stream.cut(),
       onBack: () => {
         this.#goOn();
-        // What was asked for meanwhile was refused.
+        // A request made meanwhile was refused.
         this.sizing.layout();
       },
     });
@@ -224,7 +224,7 @@ export class OpenSession implements Disposable {
   async #begin(): Promise<void> {
     if (this.#isBeginning) return;
     this.#isBeginning = true;
-    // What is drawn already stays until there is something else to draw.
+    // The current drawing stays until there is a new one.
     if (this.#phase.peek().kind !== "failed") this.#phase.value = { kind: "opening" };
     try {
       await this.#draw();
@@ -246,12 +246,12 @@ export class OpenSession implements Disposable {
     this.#mayResize.value = record.access === undefined || record.mayResize === true;
     this.#phase.value = { kind: mayType ? "running" : "watching" };
     this.emulator.refuseInput(!mayType);
-    // Nobody else watches: the session takes this window's size.
+    // Without other viewers the session takes this window's size.
     if (this.mayFit.peek() && record.viewers === 0) this.sizing.fit();
     this.#input.opened();
   }
 
-  /** The server's word on who may type may have changed meanwhile. */
+  /** The server's permission to type may have changed meanwhile. */
   #watched(viewers: readonly SessionViewer[]): void {
     this.#viewers.value = viewers;
     const mayType = viewers.find(({ isYou }) => isYou)?.mayType;
@@ -277,7 +277,7 @@ export class OpenSession implements Disposable {
     if (event.kind === "exit") void this.#exited(event);
   }
 
-  /** The record says more than the event: that the session's host was lost, or that somebody ended it. */
+  /** The record has more detail than the event: a lost session host, or a user who ended it. */
   async #exited({ exitCode, signal }: ExitEvent): Promise<void> {
     const record = await this.#options.client.get(this.id).catch(() => undefined);
     if (this.#scope.disposed) return;
@@ -293,7 +293,7 @@ export class OpenSession implements Disposable {
   #failed(error: unknown): void {
     const code = error instanceof ServiceError ? error.code : undefined;
     if (code === "session_not_running") return;
-    // A machine that has left takes its sessions out of the list: they are not gone.
+    // A machine that left takes its sessions out of the list, but they are not removed.
     const isGone = code === "session_not_found" && !this.reachability.isMachineGone;
     if (isGone) this.#phase.value = { kind: "missing" };
     else if (code === "session_not_found" || this.#phase.peek().kind === "opening") {
@@ -310,7 +310,7 @@ export class OpenSession implements Disposable {
     this.#stream.typed();
   }
 
-  /** A session of this window's size gets other letters, once the fingers are lifted; another is looked at more closely. */
+  /** At this window's size the font changes, once the fingers are lifted; at another size the view zooms. */
   #pinched(scale: number, isOver: boolean): void {
     const { preferences } = this.#options;
     if (this.sizing.foreign.peek() !== undefined) this.sizing.zoom(scale, isOver);
@@ -323,7 +323,7 @@ export class OpenSession implements Disposable {
     try {
       await this.#options.socket.resize(this.id, size);
     } catch (error) {
-      // It is asked again as soon as there is a link, or contact to the machine.
+      // Retried as soon as the connection or the machine is back.
       this.sizing.forget();
       this.reachability.failed(error);
     }
@@ -342,20 +342,20 @@ export class OpenSession implements Disposable {
     if (this.#isRunning || this.#phase.peek().kind === "watching") this.#stream.findPresent();
   }
 
-  /** Who comes to the front and is the only one left gets the session in the size of the window. */
+  /** When the only remaining window comes to the front, the session takes its size. */
   async #takeOver(): Promise<void> {
     if (this.sizing.isOurs || !this.mayFit.peek() || this.#options.socket.state.kind !== "open") return;
     try {
       const { viewers } = await this.#options.client.get(this.id);
       if (viewers <= 1 && this.mayFit.peek() && !this.#scope.disposed) this.sizing.fit();
     } catch {
-      // Then not: the button is there.
+      // Otherwise the button offers it.
     }
   }
 
   #rang(): void {
     const { bell } = this.#options.preferences.current.peek();
-    // The past has rung its bells already.
+    // Bells of earlier output have already rung.
     if (bell === "off" || !this.#stream.isParsingLive) return;
     this.#bells.value += 1;
     if (bell === "sound") this.#sound.ring();
@@ -372,11 +372,11 @@ export class OpenSession implements Disposable {
   }
 }
 
-/** Where a terminal is drawn, and what happens to it. */
+/** The place of a terminal, and its events. */
 type PaneListeners = {
-  /** The pane has another size, whatever the reason. */
+  /** The pane's size changed, for any reason. */
   readonly onLayout: () => void;
-  /** A person has resized the window; a bar that comes and goes in the page means nothing. */
+  /** A person resized the window; bars that appear in the page do not count. */
   readonly onResize: () => void;
   /** The window came to the front. */
   readonly onFocus: () => void;

@@ -1,27 +1,27 @@
-// Between the socket and the terminal emulator. A browser cannot stop reading a WebSocket, and an emulator parses slower
-// than a server sends. The emulator gets little at a time, so that a key's echo and the next frame wait for little; the rest
-// waits here, and the owner pauses its subscription when that is too much.
+// The queue between the socket and the terminal emulator. A browser cannot stop reading a WebSocket, and an emulator
+// parses slower than a server sends. The emulator gets little at a time, so that a key's echo and the next frame wait
+// briefly. The rest waits here, and the owner pauses its subscription when that is too much.
 
-/** Handed to the emulator in one piece. */
+/** The size of one piece for the emulator. */
 const PIECE_BYTES = 16 * 1024;
-/** The work that the emulator has at a time, by the rate at which it parsed lately. */
+/** The emulator's work at a time, by its recent parsing rate. */
 const PARSING_MS = 50;
-/** Bounds of that work, however fast it seems. */
+/** Limits of that work for any measured rate. */
 const MIN_PARSING_BYTES = PIECE_BYTES;
 const MAX_PARSING_BYTES = 512 * 1024;
 /** Bytes per millisecond, until the rate is measured. */
 const FIRST_RATE = 2_000;
-/** The weight of all earlier measurements against the latest. */
+/** The weight of all earlier measurements relative to the latest. */
 const MEMORY = 0.9;
-/** A piece that took longer was not parsed slowly: the browser lets windows that are not shown work rarely. */
+/** A longer duration does not mean slow parsing: browsers schedule hidden windows rarely. */
 const ASLEEP_MS = 200;
-/** Not parsed in all before the owner is told to pause: less than the server sends in one round trip helps nobody. */
+/** The limit of unparsed bytes that pauses the owner: less than the server sends in one round trip would not help. */
 export const FULL_BYTES = 1024 * 1024;
-/** Parsed down to this the owner is told to go on. */
+/** The number of unparsed bytes at which the owner resumes. */
 export const ROOM_BYTES = 512 * 1024;
 
 export type OutputQueueOptions = {
-  /** Parses bytes some time later, in order, and calls back right after, before it parses the next ones. */
+  /** Parses bytes later, in order, and calls back right after each, before it parses the next ones. */
   readonly parse: (bytes: Uint8Array, parsed: () => void) => void;
   /** More than FULL_BYTES wait. Called once until `onRoom`. */
   readonly onFull: () => void;
@@ -30,14 +30,14 @@ export type OutputQueueOptions = {
   readonly now: () => number;
 };
 
-/** Output that came and is not parsed yet, the part of it that the emulator has, and how much that may be; in bytes. */
+/** Unparsed output, the part of it that the emulator has, and the maximum of that part; in bytes. */
 export type Backlog = Readonly<Record<"unparsedBytes" | "parsingBytes" | "parsingLimit", number>>;
 
 type Item = { readonly offset: number; readonly bytes: Uint8Array; readonly after: (() => void) | undefined };
 
 const NOTHING = new Uint8Array();
 
-/** Bounded by its owner: FULL_BYTES and what was on its way when `onFull` was called. */
+/** Bounded by its owner: FULL_BYTES and the bytes in flight when `onFull` was called. */
 export class OutputQueue implements Backlog {
   readonly #options: OutputQueueOptions;
   readonly #rate: ParseRate;
@@ -56,28 +56,28 @@ export class OutputQueue implements Backlog {
     return this.#waitingBytes + this.#parsingBytes;
   }
 
-  /** Of these, the bytes that the emulator has. */
+  /** The part of these bytes that the emulator has. */
   get parsingBytes(): number {
     return this.#parsingBytes;
   }
 
-  /** The bytes that the emulator may have at a time: about PARSING_MS of work. */
+  /** The maximum for the emulator at a time: about PARSING_MS of work. */
   get parsingLimit(): number {
     const bytes = this.#rate.bytesPerMs * PARSING_MS;
     return Math.max(MIN_PARSING_BYTES, Math.min(MAX_PARSING_BYTES, bytes));
   }
 
-  /** Between `onFull` and `onRoom`. */
+  /** Whether `onFull` was called and `onRoom` was not. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** The offset given with the bytes that are being parsed right now; undefined outside of parsing. */
+  /** The offset of the bytes that are being parsed; undefined outside parsing. */
   get parsingOffset(): number | undefined {
     return this.#parsing[0]?.offset;
   }
 
-  /** `offset` is that of the first byte in the session's output. */
+  /** `offset`: of the first byte in the session's output. */
   push(offset: number, bytes: Uint8Array): void {
     for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
       this.#add({
@@ -88,12 +88,12 @@ export class OutputQueue implements Backlog {
     }
   }
 
-  /** Calls `run` when all that was pushed before is parsed and nothing that is pushed later. */
+  /** Calls `run` when all earlier bytes are parsed and no later ones. */
   afterwards(run: () => void): void {
     this.#add({ offset: Number.NEGATIVE_INFINITY, bytes: NOTHING, after: run });
   }
 
-  /** Forgets the bytes that were not handed to the emulator yet; what was to follow them is done nevertheless. */
+  /** Drops bytes that the emulator does not have yet; callbacks after them still run. */
   clear(): void {
     const kept = this.#waiting.filter((item) => item.after !== undefined);
     this.#waiting.splice(0, this.#waiting.length, ...kept);
@@ -125,7 +125,7 @@ export class OutputQueue implements Backlog {
   #parsed(item: Item): void {
     this.#parsing.shift();
     this.#parsingBytes -= item.bytes.length;
-    // Otherwise the rate is that of what comes.
+    // Otherwise the measured rate would be that of the arriving bytes.
     if (this.#waiting.length > 0) this.#rate.parsed(item.bytes.length);
     else this.#rate.begin();
     item.after?.();
@@ -136,7 +136,7 @@ export class OutputQueue implements Backlog {
   }
 }
 
-/** How fast the emulator parses, drawing included, while it has enough to do. */
+/** Measures how fast the emulator parses, drawing included, while it has enough to do. */
 class ParseRate {
   readonly #now: () => number;
   #since: number;
@@ -152,7 +152,7 @@ class ParseRate {
     return this.#bytes / this.#ms;
   }
 
-  /** What is parsed next is measured from here. */
+  /** The next measurement starts here. */
   begin(): void {
     this.#since = this.#now();
   }

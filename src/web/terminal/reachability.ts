@@ -1,15 +1,15 @@
-// Whether the machine of a session can be reached through the HQ, and what was typed while it could not. On a server of its
-// own there is nothing but the connection.
+// Whether the HQ can reach the session's machine, and the input typed while it could not. On a standalone server only
+// the connection counts.
 import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import { isOutage } from "../machines/outage.ts";
 
-/** So often an HQ that could not reach the machine is asked again. Requests are counted by the server. */
+/** Interval of checks while the HQ cannot reach the machine. The server counts requests. */
 const CHECK_INTERVAL_MS = 2_000;
 
 export type ReachabilityOptions = {
-  /** The HQ does not count the machine among its own any more. */
+  /** The HQ no longer lists the machine. */
   readonly isMachineGone: ReadonlySignal<boolean>;
-  /** Asks the machine for something; rejects with what the HQ says. */
+  /** Sends the machine a request; rejects with the HQ's error. */
   readonly check: () => Promise<unknown>;
   readonly onLost: () => void;
   readonly onBack: () => void;
@@ -21,7 +21,7 @@ export type ReachabilityOptions = {
 export class Reachability implements Disposable {
   readonly #options: ReachabilityOptions;
   readonly #checkMs: number;
-  /** A request was refused because of the machine, and nothing came from it since. */
+  /** A request was refused because of the machine, and nothing has arrived from it since. */
   readonly #isCut = signal(false);
   readonly #refusals = signal(0);
   readonly #scope = new DisposableStack();
@@ -46,12 +46,12 @@ export class Reachability implements Disposable {
     () => this.#options.isMachineGone.value || this.#isCut.value,
   );
 
-  /** Input at this moment would be kept on its way and reach the program who knows when. */
+  /** Input at this moment would be delayed in transit and reach the program at an unknown time. */
   get isMachineGone(): boolean {
     return this.#options.isMachineGone.peek();
   }
 
-  /** Counts what was typed and not sent since there was contact. */
+  /** The number of keys typed and not sent since the last contact. */
   get refusals(): ReadonlySignal<number> {
     return this.#refusals;
   }
@@ -60,23 +60,23 @@ export class Reachability implements Disposable {
     this.#refusals.value += 1;
   }
 
-  /** What is typed from now on arrives, as far as anybody knows. */
+  /** Input from now on should arrive. */
   settle(): void {
     if (!this.isUnreachable.peek()) this.#refusals.value = 0;
   }
 
-  /** The machine was asked for something, and answered. */
+  /** The machine answered a request. */
   reached(): void {
     if (this.#isCut.peek()) this.#isCut.value = false;
   }
 
-  /** Output came. Soon after a refusal it may have been on its way for long, and says nothing of the machine. */
+  /** Reports output. Soon after a refusal it may be old, and proves nothing about the machine. */
   heard(): void {
     if (!this.#isCut.peek()) return;
     if (this.#options.now() - this.#refusedAt >= this.#checkMs) this.reached();
   }
 
-  /** Returns whether the error says that the machine cannot be reached. */
+  /** Returns whether the error means that the machine is unreachable. */
   failed(error: unknown): boolean {
     if (!isOutage(error)) return false;
     this.#refusedAt = this.#options.now();
@@ -90,7 +90,7 @@ export class Reachability implements Disposable {
 
   #checkWhileCut(): (() => void) | undefined {
     if (!this.#isCut.value) return undefined;
-    // Its return will be told.
+    // An event will report its return.
     if (this.#options.isMachineGone.value) {
       this.#isCut.value = false;
       return undefined;
@@ -106,7 +106,7 @@ export class Reachability implements Disposable {
       await this.#options.check();
       this.reached();
     } catch {
-      // Not yet.
+      // Not reachable yet.
     }
     this.#isChecking = false;
   }

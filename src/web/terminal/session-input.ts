@@ -1,10 +1,10 @@
-// What is typed on its way to the program: sent at once, kept while the session opens, or refused so that it is seen.
+// Sends input to the program at once, keeps it while the session opens, or visibly refuses it.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { Reachability } from "./reachability.ts";
 import { TypeAhead } from "./type-ahead.ts";
 
-/** Input is shown as pending when no input was acknowledged for so long. */
+/** Input is shown as pending after this time without an acknowledgement. */
 const PENDING_MS = 2_000;
 
 export type SessionInputOptions = {
@@ -27,7 +27,7 @@ export class SessionInput implements Disposable {
     this.#typeAhead = new TypeAhead(() => options.reachability.refuse());
   }
 
-  /** Whether input was sent that the server has not acknowledged for 2 s. */
+  /** Whether sent input has not been acknowledged for 2 s. */
   get isPending(): ReadonlySignal<boolean> {
     return this.#isPending;
   }
@@ -38,7 +38,7 @@ export class SessionInput implements Disposable {
     else if (reachability.isMachineGone || !this.#typeAhead.keep(bytes)) reachability.refuse();
   }
 
-  /** To be called whenever it may have opened: what was typed ahead is sent. */
+  /** Must be called whenever the session may have opened: sends the input typed ahead. */
   opened(): void {
     if (!this.#canSend) return;
     for (const bytes of this.#typeAhead.end()) void this.#send(bytes);
@@ -69,7 +69,7 @@ export class SessionInput implements Disposable {
     this.#watch();
   }
 
-  /** From now on, if anything waits. */
+  /** Starts now if input is waiting. */
   #watch(): void {
     clearTimeout(this.#pendingTimer);
     this.#isPending.value = false;

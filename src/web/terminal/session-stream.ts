@@ -1,4 +1,4 @@
-// A session's output on its way from the socket into the emulator: first the screen as it is, then every byte after it.
+// Delivers a session's output from the socket to the emulator: first the current screen, then every byte after it.
 
 import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
@@ -18,14 +18,17 @@ export type SessionStreamOptions = {
   readonly emulator: Pick<Emulator, "write" | "resize" | "resetBytes">;
   /** The screen, its scrollback and modes at an offset. */
   readonly screen: () => Promise<Resync>;
-  /** Bytes that the session has written in all by now. */
+  /** The total number of bytes that the session has written. */
   readonly written: () => Promise<number>;
   readonly isShown: () => boolean;
 } & SessionStreamHandlers;
 
-/** All but `onAlive`, `onViewers` and `onError` are called in their place in the output: when what came before is parsed. */
+/**
+ * All but `onAlive`, `onViewers` and `onError` are called at their place in the output: when all earlier output is
+ * parsed.
+ */
 export type SessionStreamHandlers = {
-  /** With everything that comes, however long it was on its way: must take no time. */
+  /** Called for everything that arrives, even after a long delay: must return at once. */
   readonly onAlive: () => void;
   readonly onSize: (size: TerminalSize) => void;
   readonly onSubscribed: (subscribed: Subscribed) => void;
@@ -34,12 +37,12 @@ export type SessionStreamHandlers = {
   readonly onError: (error: ServiceError) => void;
 };
 
-/** A screen that is ahead by less than this is not worth its drawing: the output gets there as fast. */
+/** A screen with less lead than this is not worth drawing: the output gets there as fast. */
 const MIN_SKIP_BYTES = 1024 * 1024;
 
 const FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Events | ClientFlag.Viewers;
 
-/** Of the past, whatever the session's offsets are. */
+/** For earlier output, regardless of the session's offsets. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
 export class SessionStream implements Disposable {
@@ -70,51 +73,51 @@ export class SessionStream implements Disposable {
     });
   }
 
-  /** The offset of the byte that comes next; undefined while it is not known. */
+  /** The offset of the next byte; undefined while it is unknown. */
   get nextOffset(): number | undefined {
     const next = this.#attachment?.next;
     return next === "live" ? undefined : next;
   }
 
-  /** Bytes that came and are not parsed yet. */
+  /** Received bytes that are not parsed yet. */
   get backlog(): Backlog {
     const { unparsedBytes, parsingBytes, parsingLimit } = this.#queue;
     return { unparsedBytes, parsingBytes, parsingLimit };
   }
 
-  /** Whether what is being parsed right now was written just now. */
+  /** Whether the output that is being parsed is live. */
   get isParsingLive(): boolean {
     const offset = this.#queue.parsingOffset;
     return offset !== undefined && this.#liveEdge.has(offset);
   }
 
-  /** What comes is the past, until it is found where that ends. */
+  /** Output counts as earlier output until the boundary is known. */
   cut(): void {
     this.#liveEdge.cut();
   }
 
-  /** To be called when there is contact again. */
+  /** Must be called when the machine is reachable again. */
   findPresent(): void {
     this.#liveEdge.find();
   }
 
-  /** Somebody typed something, and wants to see what comes of it. */
+  /** Reports input, whose effect the person wants to see. */
   typed(): void {
     this.#catchUp.typed();
   }
 
-  /** Draws the screen of now and follows the output from there on. Throws what the request for the screen throws. */
+  /** Draws the current screen and follows the output from there. Throws the errors of the request for the screen. */
   async begin(): Promise<void> {
     const resync = await this.#options.screen();
     if (!this.#isDisposed) this.#follow(resync);
   }
 
-  /** The offset up to which output is parsed; infinite while it is not known. */
+  /** The offset up to which output is parsed; infinite while it is unknown. */
   get #parsedTo(): number {
     return (this.nextOffset ?? Number.POSITIVE_INFINITY) - this.#queue.unparsedBytes;
   }
 
-  /** Output goes on while the screen is made, and may have come as far. */
+  /** Output continues while the screen is made, and may have come as far. */
   async #skip(): Promise<void> {
     const resync = await this.#options.screen();
     if (!this.#isDisposed && resync.offset - this.#parsedTo >= MIN_SKIP_BYTES) this.#follow(resync);
@@ -138,11 +141,11 @@ export class SessionStream implements Disposable {
         onError: (error) => this.#options.onError(error),
       },
     );
-    // `onFull` was called for the attachment before; `onRoom` is to come.
+    // `onFull` was called for the previous attachment, without `onRoom` yet.
     if (this.#queue.isFull) this.#attachment.pause();
   }
 
-  /** Calls `run` when all that came before is parsed. */
+  /** Calls `run` when all earlier output is parsed. */
   afterwards(run: () => void): void {
     this.#queue.afterwards(run);
   }

@@ -1,21 +1,21 @@
-// Which size the terminal has. A session has one size however many watch it, and the last who asked for another gets
-// it. This window asks when it opens a session that nobody else watches or is the last one left, when it is resized by
-// the person in front of it, and when that person says "fit". When somebody else took the size it follows, with smaller
-// letters if need be. The output of an ended session is wrapped to fit this window.
+// Chooses the terminal's size. A session has one size for all viewers, and the last request wins. This window requests
+// its size when it opens a session without other viewers or is the last one left, when a person resizes it, and when
+// that person says "fit". If another viewer set the size, this window follows, with a smaller font if necessary. The
+// output of an ended session is wrapped to fit this window.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 
-/** Below this letters are not shrunk: the pane scrolls instead. */
+/** The smallest font size: below it the pane scrolls instead. */
 const MIN_SHRUNK_FONT_PX = 6;
-/** So much larger a session of another size can be looked at. */
+/** The maximum zoom of a session of another size. */
 const MAX_ZOOM = 5;
-/** Sizes that were asked for and not confirmed; older ones are forgotten. */
+/** Unconfirmed requested sizes; older ones are forgotten. */
 const MAX_ASKED = 8;
 
 export type Drawing = {
-  /** The size that fills the pane at the current font; undefined while it is not laid out. */
+  /** The size that fills the pane at the current font; undefined without a layout. */
   readonly fittingSize: TerminalSize | undefined;
-  /** Whether lines that leave the screen are kept above it. */
+  /** Whether lines that leave the screen enter the scrollback. */
   readonly hasScrollback: boolean;
   setFontSize(px: number): void;
   resize(size: TerminalSize): void;
@@ -24,7 +24,7 @@ export type Drawing = {
 export type SizingOptions = {
   readonly drawing: Drawing;
   readonly fontSizePx: number;
-  /** Whether the session can be asked for another size. */
+  /** Whether the session accepts another size. */
   readonly isRunning: () => boolean;
   /** Sends RESIZE. */
   readonly ask: (size: TerminalSize) => void;
@@ -41,7 +41,7 @@ export class Sizing {
   /** Zoom of a session of another size: now, and before the current gesture. */
   readonly #zoom = { before: 1, now: 1 };
   #fontSizePx: number;
-  /** With such letters a session of another size fits; undefined while it was not drawn. */
+  /** The font size at which a session of another size fits; undefined until it was drawn. */
   #shrunkPx: number | undefined;
   #hasEnded = false;
 
@@ -57,19 +57,19 @@ export class Sizing {
     return this.#session;
   }
 
-  /** The session's size where somebody else made it and it does not fit this window. */
+  /** The session's size, if another viewer set it and it does not fit this window. */
   readonly foreign: ReadonlySignal<TerminalSize | undefined> = computed(() => {
     const [session, fitting] = [this.#session.value, this.#fitting.value];
     if (this.#isOurs.value) return undefined;
     return session === undefined || fitting === undefined || isSame(session, fitting) ? undefined : session;
   });
 
-  /** Whether the session's size follows this window: of several windows only one may think so. */
+  /** Whether the session's size follows this window: true for at most one of several windows. */
   get isOurs(): boolean {
     return this.#isOurs.peek();
   }
 
-  /** The session has that size, says the server. */
+  /** The server reports the session's size. */
   told(size: TerminalSize): void {
     const before = this.#session.peek();
     const answered = this.#asked.findIndex((asked) => isSame(asked, size));
@@ -91,20 +91,20 @@ export class Sizing {
     else this.#adapt(fitting, session);
   }
 
-  /** Looks at a session of another size more closely. `isOver`: the next scale is relative to this one. */
+  /** Zooms a session of another size. `isOver`: the next scale is relative to this one. */
   zoom(scale: number, isOver: boolean): void {
     this.#zoom.now = Math.min(MAX_ZOOM, Math.max(1, this.#zoom.before * scale));
     if (isOver) this.#zoom.before = this.#zoom.now;
     if (this.#shrunkPx !== undefined) this.#drawing.setFontSize(halves(this.#shrunkPx * this.#zoom.now));
   }
 
-  /** No program draws any more: the drawing may have another size than the session. */
+  /** The program has ended: the drawing may have another size than the session. */
   finish(): void {
     this.#hasEnded = true;
     this.layout();
   }
 
-  /** From now on the size is this window's. */
+  /** From now on the session has this window's size. */
   fit(): void {
     this.#isOurs.value = true;
     this.layout();
@@ -116,7 +116,7 @@ export class Sizing {
     this.layout();
   }
 
-  /** What was asked for is not answered any more: the link was lost, or it was refused. */
+  /** Pending requests get no answer: the connection was lost, or they were refused. */
   forget(): void {
     this.#asked.length = 0;
   }
@@ -128,7 +128,7 @@ export class Sizing {
     this.#ask(fitting);
   }
 
-  /** Cells are whole pixels, so that only trying shows which letters let the session fit. */
+  /** Cells are whole pixels, so the fitting font size is found by trying. */
   #adapt(fitting: TerminalSize, session: TerminalSize): void {
     const scale = Math.min(1, fitting.cols / session.cols, fitting.rows / session.rows);
     let px = Math.min(this.#fontSizePx, Math.max(MIN_SHRUNK_FONT_PX, halves(this.#fontSizePx * scale)));

@@ -25,7 +25,7 @@ export function CreateDialog({ repository, state, onClose }: ChangeDialogProps):
     const [branch, baseBranch, path] = [text("branch"), text("base"), text("path")];
     await repository.create({
       branch,
-      // An existing branch has its start already.
+      // An existing branch already has its start.
       ...(baseBranch !== "" && !branches.some(({ name }) => name === branch) && { baseBranch }),
       ...(path !== "" && { path }),
     });
@@ -79,13 +79,13 @@ export function CreateDialog({ repository, state, onClose }: ChangeDialogProps):
   );
 }
 
-/** Branches of linked worktrees are not offered: the main one follows those. */
+/** Branches of linked worktrees are not offered: the main worktree follows those. */
 export function SwitchDialog({ repository, state, onClose }: ChangeDialogProps): VNode {
   const free = state.branches.filter(({ worktree, current }) => worktree === undefined && !current);
   const { isBusy, failure, onSubmit } = useSubmission("The branch was not switched.", async (fields) => {
     const name = String(fields.get("branch") ?? "");
     const branch = free.find((one) => one.name === name);
-    // git makes a local branch of a remote's.
+    // git creates a local branch from a remote's.
     await repository.switchTo(branch?.remote === true ? name.replace(/^[^/]+\//, "") : name);
     onClose();
   });

@@ -1,4 +1,4 @@
-// Follow mode: what is followed, what following would do, and what it did.
+// Follow mode: the followed worktree, the effects of following, and past actions.
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
@@ -69,7 +69,7 @@ function News({ page, repository }: Omit<FollowSectionProps, "state">): VNode | 
 
 type FollowDialogProps = {
   readonly repository: Repository;
-  /** Undefined: to end follow mode. */
+  /** Undefined: ends follow mode. */
   readonly branch: string | undefined;
   readonly onClose: () => void;
 };

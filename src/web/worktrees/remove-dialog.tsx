@@ -14,7 +14,7 @@ import { branchName, counted, keptWords, lossWords } from "./worktree-words.ts";
 type RemoveDialogProps = {
   readonly repository: Repository;
   readonly worktree: WorktreeRecord;
-  /** Sessions that run in it. */
+  /** Sessions that run in the worktree. */
   readonly running: number;
   readonly onClose: () => void;
 };
@@ -36,7 +36,7 @@ export function RemoveDialog({ repository, worktree, running, onClose }: RemoveD
   }, []);
   const { isBusy, failure, onSubmit } = useSubmission("The worktree was not deleted.", async () => {
     const { changed = 0, untracked = 0 } = losses.peek() ?? {};
-    // Without force the server refuses to delete work that came since.
+    // Without force the server refuses to delete newer work.
     await repository.remove(worktree, { isForced: changed + untracked > 0 });
     onClose();
   });

@@ -1,4 +1,4 @@
-// The repository of a session as its view shows it. At an HQ the requests go to the session's machine.
+// A session's repository for its view. At an HQ the requests go to the session's machine.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Caller } from "../../protocol/client/caller.ts";
 import { gitEndpoints } from "../../protocol/endpoints/git.ts";
@@ -34,9 +34,9 @@ export type NewWorktree = {
   readonly path?: string;
 };
 
-/** Sooner than other lists: whoever changed something waits for it. */
+/** Shorter than for other lists: a user waits for the effect of a change. */
 const READ_INTERVAL_MS = 800;
-/** The oldest go. */
+/** The oldest are dropped. */
 const MAX_NOTIFICATIONS = 50;
 
 export class Repository implements Disposable {
@@ -63,17 +63,17 @@ export class Repository implements Disposable {
     this.refresh();
   }
 
-  /** Undefined until it was read. */
+  /** Undefined until it is read. */
   get state(): ReadonlySignal<RepositoryState | undefined> {
     return this.#state;
   }
 
-  /** Why it could not be read. */
+  /** The reason why it could not be read. */
   get failure(): ReadonlySignal<unknown> {
     return this.#failure;
   }
 
-  /** Of follow mode in this repository, the newest first. */
+  /** Notifications of follow mode in this repository, the newest first. */
   get notifications(): ReadonlySignal<readonly GitNotification[]> {
     return this.#notifications;
   }
@@ -107,7 +107,7 @@ export class Repository implements Disposable {
     await this.#change(gitEndpoints.switchBranch, { body: { ...this.#place, branch } });
   }
 
-  /** `branch`: whose worktree the main one follows; undefined: it follows no more. */
+  /** `branch`: the branch whose worktree the main one follows; undefined ends follow mode. */
   async follow(branch: string | undefined, { dryRun }: { readonly dryRun: boolean }): Promise<FollowReply> {
     const enable = branch !== undefined;
     const body = { ...this.#place, ...(enable && { branch }), enable, dryRun };
@@ -128,7 +128,7 @@ export class Repository implements Disposable {
     try {
       return await this.#options.caller.call(endpoint, input);
     } finally {
-      // Also after a failure, whose reason may be what the list does not show yet.
+      // Also after a failure, whose reason may be a change that the list does not show yet.
       this.refresh();
     }
   };

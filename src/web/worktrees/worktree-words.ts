@@ -1,4 +1,4 @@
-// What the page says about worktrees: pure functions from a record to words.
+// The page's text about worktrees: pure functions from a record to words.
 import type { WorktreeLosses, WorktreeRecord } from "../../protocol/schemas/git.ts";
 
 const HEADS = "refs/heads/";
@@ -19,7 +19,7 @@ export function statsWords(worktree: WorktreeRecord, baseBranch: string): string
   ].join(", ");
 }
 
-/** Sentences of what goes with a worktree, the worst first; empty if nothing does. */
+/** Sentences about what is lost with a worktree, the worst first; empty if nothing is. */
 export function lossWords({ changed, untracked, ignored }: WorktreeLosses): readonly string[] {
   return [
     ...(changed > 0 ? [`Uncommitted changes in ${counted(changed, "file")} are lost.`] : []),

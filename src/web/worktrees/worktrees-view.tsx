@@ -16,7 +16,7 @@ import { FollowSection } from "./follow-section.tsx";
 import { Repository } from "./repository.ts";
 import { WorktreeRow } from "./worktree-row.tsx";
 
-/** The worktrees of the repository that a session's folder is in. */
+/** The worktrees of the repository of a session's folder. */
 export function WorktreesView({ page, workspace }: WorkspaceProps): VNode {
   const route = page.address.route.value;
   const id = route.view === "worktrees" ? route.id : "";
@@ -111,7 +111,7 @@ function RepositoryView({ page, workspace, record, path, source, back }: Reposit
   );
 }
 
-/** Of worktrees whose folders are gone. */
+/** Removes worktrees whose folders are missing. */
 function Prune({
   page,
   repository,

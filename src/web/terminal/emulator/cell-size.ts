@@ -4,12 +4,15 @@ import type { Choices } from "../../preferences.ts";
 import { fontFamily } from "./fonts.ts";
 
 export const LINE_HEIGHT = 1.15;
-/** What of the place for a session is not terminal: padding and scrollbar; the head; the bar of keys, in two rows or in one. */
+/**
+ * The part of a session's place that is not terminal: padding and scrollbar; the head; the bar of keys, in one or two
+ * rows.
+ */
 const FRAME_PX = { width: 28, height: 64, keys: 94, keysInLandscape: 47 };
 
 /**
- * About the size that a terminal in the place of `pane` will have, so that a program starts with it and does not draw
- * twice; the terminal itself measures exactly.
+ * The approximate size of a terminal in `pane`, so that a program starts with it and does not redraw; the terminal
+ * itself measures exactly.
  */
 export function estimateSize(
   pane: Element,

@@ -1,4 +1,4 @@
-// The one door to xterm.js: a terminal emulator with its addons, drawn into an element. It knows no session.
+// The only importer of xterm.js: a terminal emulator with its addons, drawn into an element. It knows no session.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
@@ -35,24 +35,24 @@ export type Appearance = Pick<
 > & { readonly palette: Palette };
 
 type EmulatorHandlers = {
-  /** What is to be sent to the program: keys, pastes, mouse reports and answers to its questions. */
+  /** Data to send to the program: keys, pastes, mouse reports and answers to its queries. */
   readonly onInput: (bytes: Uint8Array) => void;
   readonly onTitle: (title: string) => void;
   readonly onBell: () => void;
-  /** A program puts text on the clipboard (OSC 52). */
+  /** A program writes text to the clipboard (OSC 52). */
   readonly onCopy: (text: string) => void;
-  /** The icon font, or the code that draws images, did not load. */
+  /** The icon font, or the code for images, failed to load. */
   readonly onLoadFailed: (error: unknown) => void;
-  /** A link is under the pointer, or none is any more. */
+  /** The link under the pointer, or undefined. */
   readonly onLink: (uri: string | undefined) => void;
-  /** Asked while a question of the program is being parsed. */
+  /** Called while a query of the program is being parsed. */
   readonly mayAnswer: () => boolean;
 } & Pick<TouchOptions, "onSwipe" | "onPinch">;
 
-/** Lines kept above the screen; the oldest go. About 16 bytes a cell: 100 columns make 16 MB. */
+/** Lines kept above the screen; the oldest are dropped. About 16 bytes a cell: 100 columns make 16 MB. */
 const SCROLLBACK_LINES = 10_000;
 const OSC_CLIPBOARD = 52;
-/** CAN ends a sequence that was cut short, RIS resets everything else. */
+/** CAN ends an unfinished sequence, RIS resets everything else. */
 const RESET = Uint8Array.of(0x18, 0x1b, 0x63);
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: cursor keys are control sequences
@@ -107,7 +107,7 @@ export class Emulator implements Disposable {
     terminal.onData((data) => {
       if (this.#gate.passes(data)) handlers.onInput(encoder.encode(safeInput(data)));
     });
-    // Old mouse reports: one byte a character, which UTF-8 would make two of.
+    // Old mouse reports use one byte per character, which UTF-8 would encode as two.
     terminal.onBinary((data) => handlers.onInput(Uint8Array.from(data, (byte) => byte.charCodeAt(0))));
     terminal.onSelectionChange(() => {
       this.#hasSelection.value = terminal.hasSelection();
@@ -123,25 +123,25 @@ export class Emulator implements Disposable {
     this.#touch.open(element);
     this.#webgl = openWebgl(this.#terminal);
     element.addEventListener("mousedown", () => {
-      // Wherever the button is released, the selection has ended.
+      // Releasing the button anywhere ends the selection.
       const selected = (): void => this.#selected();
       element.ownerDocument.addEventListener("mouseup", selected, { once: true });
     });
   }
 
-  /** Bytes are parsed in order, `parsed` is called right after. At most what output-queue.ts hands over. */
+  /** Parses bytes in order, then calls `parsed`. At most the amount that output-queue.ts hands over. */
   write(bytes: Uint8Array, parsed: () => void): void {
     this.#terminal.write(this.#characters.take(bytes), parsed);
   }
 
-  /** At once, for all that was not written yet; size in cells. */
+  /** Takes effect at once for all unwritten output; size in cells. */
   resize(size: TerminalSize): void {
     if (size.cols !== this.#terminal.cols || size.rows !== this.#terminal.rows) {
       this.#terminal.resize(size.cols, size.rows);
     }
   }
 
-  /** The bytes which, written, empty the terminal whatever state it is in. */
+  /** Bytes that empty the terminal in any state. */
   get resetBytes(): Uint8Array {
     return RESET;
   }
@@ -150,7 +150,7 @@ export class Emulator implements Disposable {
     return { cols: this.#terminal.cols, rows: this.#terminal.rows };
   }
 
-  /** The size that fills the element at the current font; undefined while the element is not laid out. */
+  /** The size that fills the element at the current font; undefined while the element has no layout. */
   get fittingSize(): TerminalSize | undefined {
     const proposed = this.#fit.proposeDimensions();
     if (proposed === undefined || Number.isNaN(proposed.cols) || Number.isNaN(proposed.rows))
@@ -162,7 +162,7 @@ export class Emulator implements Disposable {
     if (this.#terminal.options.fontSize !== px) this.#terminal.options.fontSize = px;
   }
 
-  /** All but the font size, which depends on the size of the session as well. */
+  /** All settings but the font size, which also depends on the session's size. */
   restyle(appearance: Appearance): void {
     const { options } = this.#terminal;
     this.#appearance = appearance;
@@ -172,11 +172,11 @@ export class Emulator implements Disposable {
     void this.#images.switch(appearance.hasImages);
     options.fontFamily = fontFamily(appearance.font, appearance.hasIconFont);
     if (!appearance.hasIconFont) return;
-    // A drawing on a canvas does not notice that its font has come.
+    // A canvas does not redraw by itself when its font has loaded.
     loadIcons(document.fonts).then(() => this.#terminal.clearTextureAtlas(), this.#onLoadFailed);
   }
 
-  /** Keys are swallowed from now on. */
+  /** Ignores keys from now on. */
   refuseInput(isRefused = true): void {
     this.#terminal.options.disableStdin = isRefused;
   }
@@ -184,11 +184,11 @@ export class Emulator implements Disposable {
   /** The program has ended: hides the cursor, and calls back when that is parsed. */
   finish(finished: () => void): void {
     this.refuseInput();
-    // A smaller screen drops lines below the cursor, so it goes below the text.
+    // A smaller screen drops lines below the cursor, so the cursor moves below the text.
     this.#terminal.write(`\x1b[?25l\x1b[?6l\x1b[${this.#lastRow};1H`, finished);
   }
 
-  /** The last row of the screen that is not empty, nor above the cursor; from 1. */
+  /** The last row of the screen with text, at least the row of the cursor; from 1. */
   get #lastRow(): number {
     const buffer = this.#terminal.buffer.active;
     let row = this.#terminal.rows;
@@ -197,12 +197,12 @@ export class Emulator implements Disposable {
     return row;
   }
 
-  /** Whether lines that leave the screen are kept above it: not those of a full-screen program. */
+  /** Whether lines that leave the screen enter the scrollback: not those of a full-screen program. */
   get hasScrollback(): boolean {
     return this.#terminal.buffer.active.type === "normal";
   }
 
-  /** As if it had been typed; cursor keys in the mode that the program asked for. */
+  /** Sends input like typed keys; cursor keys use the program's mode. */
   type(text: string): void {
     const isApplication = this.#terminal.modes.applicationCursorKeysMode;
     this.#terminal.input(isApplication ? text.replaceAll(CURSOR_KEYS, "\x1bO$1") : text);
@@ -242,7 +242,7 @@ export class Emulator implements Disposable {
     });
   }
 
-  /** Whether the key is sent in an encoding that xterm.js does not know. */
+  /** Whether the key was sent in an encoding that xterm.js does not support. */
   #encode(event: KeyboardEvent): boolean {
     const { isDisambiguating, otherKeys } = this.#keyboard;
     const reportsFocus = this.#terminal.modes.sendFocusMode;
@@ -262,12 +262,12 @@ export class Emulator implements Disposable {
     this.#terminal.clearSelection();
   }
 
-  /** All lines with their scrollback, wrapped ones joined, for diagnosis and tests. */
+  /** All lines with scrollback, wrapped ones joined, for diagnosis and tests. */
   get text(): string {
     return this.#textOf(0, this.#terminal.buffer.active.length);
   }
 
-  /** The lines in sight. */
+  /** The visible lines. */
   get shownText(): string {
     const { viewportY } = this.#terminal.buffer.active;
     return this.#textOf(viewportY, viewportY + this.#terminal.rows);
@@ -289,13 +289,14 @@ export class Emulator implements Disposable {
     this.#gate[Symbol.dispose]();
     this.#images[Symbol.dispose]();
     this.#stopBlinking();
-    // Before the terminal: it holds one of the few GPU contexts that a page may have.
+    // Disposed before the terminal: it holds one of the few GPU contexts of a page.
     this.#webgl?.[Symbol.dispose]();
     this.#terminal.dispose();
   }
 
   // NOTE: the WebGL renderer of addon-webgl 0.19 does not stop its timer for a blinking cursor when it is disposed, and
-  // the timer keeps the whole terminal alive. The option stops it, where the program has no word in it and it changes.
+  // the timer keeps the whole terminal alive. Changing the option stops it, unless the program has set the cursor's
+  // style.
   #stopBlinking(): void {
     this.#terminal.reset();
     this.#terminal.options.cursorBlink = true;
@@ -305,7 +306,7 @@ export class Emulator implements Disposable {
 
 function terminalOptions(appearance: Appearance, onLink: EmulatorHandlers["onLink"]) {
   return {
-    // Needed by the unicode and search addons, which register with interfaces that may still change.
+    // Needed by the unicode and search addons, which use interfaces that may still change.
     allowProposedApi: true,
     cols: DEFAULT_COLS,
     rows: DEFAULT_ROWS,
@@ -321,7 +322,7 @@ function terminalOptions(appearance: Appearance, onLink: EmulatorHandlers["onLin
     rightClickSelectsWord: false,
     rescaleOverlappingGlyphs: true,
     screenReaderMode: appearance.screenReader,
-    // A link of the program's own (OSC 8) may say one thing and lead to another: its target is shown while hovering.
+    // The text of a program's link (OSC 8) may differ from its target, so the target is shown while hovering.
     linkHandler: {
       activate: (_event: MouseEvent, uri: string) => openLink(uri),
       hover: (_event: MouseEvent, uri: string) => onLink(uri),
@@ -351,8 +352,8 @@ type Core = {
 };
 
 /**
- * Where the terminal parses, behind the public interface of @xterm/xterm: its handlers get a copy of a sequence's
- * numbers, and the guard has to change them. Throws an Error when xterm.js is not what it was.
+ * The terminal's parser, behind the public interface of @xterm/xterm: public handlers get a copy of a sequence's
+ * parameters, and the guard must change them. Throws an Error if xterm.js has another structure.
  */
 function emulatorCore(terminal: object): GuardedParser {
   const core: unknown = Reflect.get(terminal, "_core");

@@ -1,21 +1,21 @@
 import type { ImageAddon } from "@xterm/addon-image";
 import type { Terminal } from "@xterm/xterm";
 
-/** Pixels of one image; a larger one is not drawn. */
+/** Pixels of one image; larger ones are not drawn. */
 const MAX_PIXELS = 8_000_000;
-/** Of all images of a terminal, in MB; the oldest go first. */
+/** For all images of a terminal, in MB; the oldest are dropped first. */
 const MAX_STORED_MB = 64;
 /** Of the data of one image. */
 const MAX_DATA_BYTES = 20_000_000;
 
 type TerminalImagesOptions = {
   readonly terminal: Terminal;
-  /** The addon has registered its handlers in front of all others. */
+  /** The addon's handlers run before all others. */
   readonly onLoaded: () => void;
   readonly onFailed: (error: unknown) => void;
 };
 
-/** Sixel and iTerm2 images in a terminal; the code for it is loaded when they are switched on. */
+/** Sixel and iTerm2 images in a terminal; the code loads when they are switched on. */
 export class TerminalImages implements Disposable {
   readonly #options: TerminalImagesOptions;
   #isOn = false;
@@ -43,7 +43,7 @@ export class TerminalImages implements Disposable {
       const { ImageAddon } = await import("@xterm/addon-image");
       if (!this.#isOn || this.#addon !== undefined) return;
       this.#addon = new ImageAddon({
-        // They answer questions that query-gate.ts does not know.
+        // These handlers answer queries that query-gate.ts does not know.
         enableSizeReports: false,
         ...{ pixelLimit: MAX_PIXELS, storageLimit: MAX_STORED_MB },
         ...{ sixelSizeLimit: MAX_DATA_BYTES, iipSizeLimit: MAX_DATA_BYTES },

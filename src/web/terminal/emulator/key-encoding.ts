@@ -1,4 +1,5 @@
-// Keys that xterm.js 6 sends alike, such as Enter with and without Shift, in the encoding that the program asked for.
+// Keys that xterm.js 6 cannot distinguish, such as Enter with and without Shift, in the encoding that the program
+// requested.
 
 export type KeyPress = Pick<
   KeyboardEvent,
@@ -8,18 +9,18 @@ export type KeyPress = Pick<
 export type KeyModes = {
   readonly isDisambiguating: boolean;
   readonly otherKeys: number;
-  /** Whether the program asked for reports of the focus. */
+  /** Whether the program requested focus reports. */
   readonly reportsFocus: boolean;
 };
 
-/** Keys that have a control character of their own, by its code. */
+/** Keys with a control character of their own, by its code. */
 const CONTROL_KEYS: Readonly<Record<string, number>> = { Tab: 9, Enter: 13, Escape: 27, Backspace: 127 };
 const ESCAPE = 27;
 const SHIFT = 1;
 const ALT = 2;
 const CONTROL = 4;
 
-/** Undefined where xterm.js, or the browser, does what is right. */
+/** Undefined if xterm.js, or the browser, handles the key correctly. */
 export function encodeKey(press: KeyPress, modes: KeyModes): string | undefined {
   if (press.isComposing || press.metaKey || press.getModifierState("AltGraph")) return undefined;
   const held = (press.shiftKey ? SHIFT : 0) + (press.altKey ? ALT : 0) + (press.ctrlKey ? CONTROL : 0);
@@ -30,7 +31,7 @@ export function encodeKey(press: KeyPress, modes: KeyModes): string | undefined 
   }
   if (press.key !== "Enter" || (held !== SHIFT && held !== CONTROL)) return undefined;
   if (modes.otherKeys > 0) return `\x1b[27;${held + 1};13~`;
-  // Coding agents that read this key ask for the focus as well; shells, which would show the sequence, do not.
+  // Coding agents that support this key also request focus reports. Shells do not, and would show the sequence.
   return modes.reportsFocus && held === SHIFT ? kittyKey(13, held) : undefined;
 }
 
@@ -38,7 +39,7 @@ function kittyKey(code: number, held: number): string {
   return held === 0 ? `\x1b[${code}u` : `\x1b[${code};${held + 1}u`;
 }
 
-/** Characters of the browser's zoom, which xterm.js leaves alone as well. */
+/** Keys of the browser's zoom, which xterm.js leaves alone as well. */
 const ZOOM = /^[-+=0]$/;
 
 /** With Control or Alt. Control and Shift with a letter belong to the page and the browser. */
@@ -48,7 +49,7 @@ function textKey({ key, code }: KeyPress, held: number): string | undefined {
   return kittyKey(baseCharacter(key, code).codePointAt(0) ?? 0, held);
 }
 
-/** Without Shift, and in Latin letters where the keyboard has others: `code` names the place of the key. */
+/** Without Shift, and in Latin letters on other keyboards: `code` is the key's position. */
 function baseCharacter(key: string, code: string): string {
   const [, letter, digit] = /^(?:Key([A-Z])|Digit(\d))$/.exec(code) ?? [];
   if (digit !== undefined) return digit;

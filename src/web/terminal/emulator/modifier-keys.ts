@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 
-/** `once`: it holds for the next key. `locked`: for every key, until it is tapped again. */
+/** `once`: for the next key. `locked`: for every key until the next tap. */
 export type ModifierState = "off" | "once" | "locked";
 export type ModifierName = "ctrl" | "alt";
 
@@ -13,7 +13,7 @@ const AFTER_TAP: Readonly<Record<ModifierState, ModifierState>> = {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Control and Alt for a keyboard that lacks them: tapped before the key that they are for. */
+/** Control and Alt for a keyboard that lacks them: tapped before the key. */
 export class ModifierKeys {
   readonly #states = { ctrl: signal<ModifierState>("off"), alt: signal<ModifierState>("off") };
 
@@ -26,7 +26,7 @@ export class ModifierKeys {
     state.value = AFTER_TAP[state.peek()];
   }
 
-  /** What was typed as it is meant. Pastes, mouse reports and answers to the program stay as they are. */
+  /** Applies the modifiers to typed keys. Pastes, mouse reports and answers to the program stay unchanged. */
   meant(typed: Uint8Array): Uint8Array {
     const { ctrl, alt } = this.#states;
     const isHeld = { ctrl: ctrl.peek() !== "off", alt: alt.peek() !== "off" };
@@ -42,7 +42,7 @@ const CURSOR_KEY = /^\x1b[[O]([ABCDHF])$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: page keys are control sequences
 const PAGE_KEY = /^\x1b\[([56])~$/;
 
-/** As xterm sends the key; undefined for anything but a single key. */
+/** xterm's encoding of the key; undefined unless it is a single key. */
 function withModifiers(typed: string, held: Readonly<Record<ModifierName, boolean>>): string | undefined {
   const number = 1 + (held.alt ? 2 : 0) + (held.ctrl ? 4 : 0);
   const [, cursor] = CURSOR_KEY.exec(typed) ?? [];
@@ -53,7 +53,7 @@ function withModifiers(typed: string, held: Readonly<Record<ModifierName, boolea
   return `${held.alt ? "\x1b" : ""}${held.ctrl ? asControl(typed) : typed}`;
 }
 
-/** A letter, a space, or one of `@[\]^_`, as the control character that it makes; anything else as it is. */
+/** The control character of a letter, a space, or one of `@[\]^_`; any other text unchanged. */
 function asControl(character: string): string {
   if (character === " ") return "\0";
   return /^[@-~]$/.test(character) ? String.fromCharCode(character.charCodeAt(0) & 0x1f) : character;

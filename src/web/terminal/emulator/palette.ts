@@ -81,7 +81,7 @@ export const PALETTE_NAMES = [
   ...["solarizedDark", "solarizedLight", "tokyoNight"],
 ] as const satisfies readonly (keyof typeof PALETTES)[];
 
-/** `system`: ttyhq's own theme that fits the system's colours. */
+/** `system`: ttyhq's own theme for the system's colour scheme. */
 export type ThemeChoice = "system" | (typeof PALETTE_NAMES)[number];
 
 export function paletteOf(choice: ThemeChoice, scheme: ColorScheme): Palette {
@@ -108,7 +108,10 @@ export function terminalTheme(palette: Palette): ITheme {
   };
 }
 
-/** Programs choose colours for other palettes, and black on black: text that is too faint is made readable (WCAG AA). */
+/**
+ * Programs choose colours for other palettes, such as black on black: text with low contrast is made readable (WCAG
+ * AA).
+ */
 export const MIN_CONTRAST = 4.5;
 
 /** Matches of a search, and the selected match. */

@@ -1,10 +1,9 @@
-// Programs ask the terminal questions (what are you, where is the cursor, which colours) and the emulator answers as if
-// it had been typed. An answer is right once and at once; so it is swallowed
-// - for output of the past: the question was answered, or its program is long gone, and the answer would appear as
-//   garbage at a shell's prompt;
-// - where several windows watch a session, in all but the one whose size it has: each of them would answer. There is at
-//   most one such window, and the size is a matter of the same kind: what the program may take its terminal to be.
-// Only the questions are swallowed, at the place in the output where they stand: what a person types meanwhile passes.
+// Programs send the terminal queries (device attributes, cursor position, colours), and the emulator answers as if typed.
+// An answer is right only once and at once. So it is suppressed:
+// - for earlier output: its query was answered, or its program has ended, and the answer would be garbage at a prompt;
+// - in all windows but the one that set the session's size: otherwise each of several windows would answer. At most one
+//   window sets the size, and the size, too, tells the program about its terminal.
+// Only answers are suppressed, at the place of their queries in the output: typed input passes.
 import type { IDisposable, IParser } from "@xterm/xterm";
 
 const FOCUS_REPORTS: readonly string[] = ["\x1b[I", "\x1b[O"];
@@ -16,7 +15,7 @@ export class QueryGate implements Disposable {
   readonly #handlers: IDisposable[];
   #isFocusReportDue = false;
 
-  /** `mayAnswer` is asked while the output that holds a question is being parsed. */
+  /** `mayAnswer` is called while the output with a query is being parsed. */
   constructor(parser: IParser, mayAnswer: () => boolean) {
     this.#mayAnswer = mayAnswer;
     const swallow = (): boolean => !mayAnswer();
@@ -36,7 +35,7 @@ export class QueryGate implements Disposable {
     ];
   }
 
-  /** Whether what the emulator wants to send is to be sent. */
+  /** Whether to send the emulator's data. */
   passes(data: string): boolean {
     if (!this.#isFocusReportDue || !FOCUS_REPORTS.includes(data)) return true;
     this.#isFocusReportDue = false;
@@ -47,7 +46,7 @@ export class QueryGate implements Disposable {
     for (const handler of this.#handlers) handler.dispose();
   }
 
-  // Turning focus reports on reports at once. The mode itself must be set, so that one report is held back instead.
+  // Enabling focus reports sends a report at once. The mode itself must be set, so only that report is suppressed.
   #modeSet(params: readonly (number | number[])[]): boolean {
     if (params.includes(FOCUS_MODE) && !this.#mayAnswer()) this.#isFocusReportDue = true;
     return false;

@@ -1,5 +1,5 @@
-// Keys that mean something to the page and not to the program. Ctrl+V stays the program's; Ctrl+Shift+V, Shift+Insert
-// and Cmd+V are the browser's own paste, which the emulator takes.
+// Keys for the page rather than the program. Ctrl+V belongs to the program. Ctrl+Shift+V, Shift+Insert and Cmd+V are
+// the browser's paste, which the emulator handles.
 import type { Terminal } from "@xterm/xterm";
 
 export class TerminalKeys {
@@ -9,7 +9,7 @@ export class TerminalKeys {
     this.#terminal = terminal;
   }
 
-  /** False where the emulator must leave the key alone. */
+  /** False if the emulator must ignore the key. */
   handle(event: KeyboardEvent): boolean {
     if (isSearchKey(event)) return false;
     if (!isCopyKey(event)) return true;
@@ -23,7 +23,7 @@ export class TerminalKeys {
   }
 }
 
-/** Ctrl+Shift+F, Cmd+F, Cmd+Shift+F: plain Ctrl+F goes to the program, which has a use for it. */
+/** Ctrl+Shift+F, Cmd+F, Cmd+Shift+F. Plain Ctrl+F belongs to the program. */
 export function isSearchKey(event: KeyboardEvent): boolean {
   return event.code === "KeyF" && !event.altKey && ((event.ctrlKey && event.shiftKey) || event.metaKey);
 }

@@ -5,11 +5,11 @@ import { searchColors } from "./palette.ts";
 
 export type Found = {
   readonly count: number;
-  /** From 1; 0 where it is not known. */
+  /** From 1; 0 if unknown. */
   readonly current: number;
 };
 
-/** Finds text in what the terminal holds and marks it. */
+/** Finds and marks text in the terminal's content. */
 export class TextSearch implements Disposable {
   readonly #addon: SearchAddon;
   readonly #found = signal<Found | undefined>(undefined);
@@ -24,12 +24,12 @@ export class TextSearch implements Disposable {
     });
   }
 
-  /** Undefined while nothing is searched for. */
+  /** Undefined without a search. */
   get found(): ReadonlySignal<Found | undefined> {
     return this.#found;
   }
 
-  /** `isIncremental`: what was found stays while it still fits the longer text. */
+  /** `isIncremental`: keeps the current match while it fits the longer text. */
   next(text: string, isIncremental: boolean): void {
     if (text === "") this.clear();
     else this.#addon.findNext(text, { ...this.#options(), incremental: isIncremental });

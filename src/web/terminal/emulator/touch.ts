@@ -1,27 +1,27 @@
-// Fingers on the terminal, of which xterm.js 6.0 knows nothing. One that moves scrolls, and goes on for a while when it is
-// lifted; where the terminal is larger than its pane it pans, and where it is not, a swipe to the side is told. One that
-// rests selects the word under it, and more as it moves. Two pinch.
+// Touch input, which xterm.js 6.0 does not support. A moving finger scrolls, with momentum. If the terminal is larger
+// than its pane it pans; otherwise a sideways swipe calls back. A resting finger selects the word under it, and more as
+// it moves. Two fingers pinch.
 import type { Terminal } from "@xterm/xterm";
 
-/** Moving less than this is resting. */
+/** Less movement than this counts as resting. */
 const SLOP_PX = 8;
 const LONG_PRESS_MS = 450;
-/** A shorter way to the side is no swipe. */
+/** Minimum length of a swipe. */
 const SWIPE_PX = 70;
-/** What is left of the speed after each frame of momentum. */
+/** The rest of the speed after each frame of momentum. */
 const FRICTION = 0.95;
 const MIN_SPEED_PX = 0.5;
 
 type Cell = { readonly col: number; readonly row: number };
-/** A program that asked for the mouse, the output with its scrollback, or a program that draws the whole screen. */
+/** The scroll target: a program with mouse support, the output with its scrollback, or a full-screen program. */
 type Scrolled = "mouse" | "normal" | "alternate";
 type Gesture = {
   readonly x: number;
   readonly y: number;
   readonly longPress: ReturnType<typeof setTimeout>;
-  /** What scrolls: momentum ends when another program draws. */
+  /** The current scroll target: momentum ends when it changes. */
   readonly scrolled: Scrolled;
-  /** Where the finger was last, and how far it moved down then. */
+  /** The last position of the finger, and its last vertical movement. */
   lastX: number;
   lastY: number;
   speed: number;
@@ -33,15 +33,15 @@ type Gesture = {
     | { readonly pinchedFromPx: number; scale: number };
 };
 
-/** To the next or the previous session. */
+/** Moves to the next or previous session. */
 export type SwipeDirection = 1 | -1;
 
 export type TouchOptions = {
   readonly terminal: Terminal;
-  /** As if it had been typed. */
+  /** Sends input like typed keys. */
   readonly type: (text: string) => void;
   readonly onSwipe: (direction: SwipeDirection) => void;
-  /** `scale`: how far apart the fingers are, in terms of where they began. `isOver`: they are lifted. */
+  /** `scale`: the fingers' distance relative to the start of the gesture. `isOver`: they are lifted. */
   readonly onPinch: (scale: number, isOver: boolean) => void;
 };
 
@@ -52,7 +52,7 @@ export class TouchInput implements Disposable {
   #pane: HTMLElement | undefined;
   #screen: HTMLElement | undefined;
   #gesture: Gesture | undefined;
-  /** Moved and not scrolled: less than a line. */
+  /** Moved distance that is not scrolled yet: less than a line. */
   #restPx = 0;
   #frame = 0;
 
@@ -61,7 +61,7 @@ export class TouchInput implements Disposable {
     this.#terminal = options.terminal;
   }
 
-  /** To be called when the terminal is drawn into the element, which scrolls where the terminal is larger. */
+  /** Must be called once the terminal is in its element, which scrolls if the terminal is larger. */
   open(element: HTMLElement): void {
     this.#pane = element;
     this.#screen = element.querySelector<HTMLElement>(".xterm-screen") ?? element;
@@ -70,7 +70,7 @@ export class TouchInput implements Disposable {
     element.addEventListener("touchmove", (event) => this.#moved(event), options);
     element.addEventListener("touchend", (event) => this.#ended(event), options);
     element.addEventListener("touchcancel", () => this.#forget(), options);
-    // A browser's own menu for a long press would lie over the selection.
+    // The browser's menu for a long press would cover the selection.
     element.addEventListener("contextmenu", (event) => this.#gesture && event.preventDefault(), options);
   }
 
@@ -109,7 +109,7 @@ export class TouchInput implements Disposable {
     gesture.lastY = touch.clientY;
   }
 
-  /** Whether the finger has left its place; then it is decided where to. */
+  /** Whether the finger has moved; then its direction decides the gesture. */
   #hasSetOff(gesture: Gesture, { clientX, clientY }: Touch): boolean {
     const [right, down] = [Math.abs(clientX - gesture.x), Math.abs(clientY - gesture.y)];
     if (Math.max(right, down) < SLOP_PX) return false;
@@ -119,7 +119,7 @@ export class TouchInput implements Disposable {
     return true;
   }
 
-  /** Moves the terminal in its pane as far as it goes, then what the terminal shows. */
+  /** Pans the terminal in its pane, and scrolls its content with the rest. */
   #drag(gesture: Gesture, { clientX, clientY }: Touch): void {
     const down = gesture.lastY - clientY;
     const before = this.#pane?.scrollTop ?? 0;
@@ -128,7 +128,7 @@ export class TouchInput implements Disposable {
     this.#scroll(gesture.speed, gesture);
   }
 
-  /** The place between the fingers stays where it is. */
+  /** The point between the fingers keeps its place. */
   #pinch(scale: number, one: Touch, other: Touch): void {
     const before = this.#screen?.getBoundingClientRect();
     this.#options.onPinch(scale, false);
@@ -147,7 +147,7 @@ export class TouchInput implements Disposable {
       this.#forget();
       return;
     }
-    // No click follows: it would end the selection.
+    // Suppresses the click that would end the selection.
     event.preventDefault();
     if (gesture.kind === "scrolling") this.#glide(gesture);
     else if (gesture.kind === "swiping") this.#swipe(gesture);

@@ -1,10 +1,10 @@
 import { WebglAddon } from "@xterm/addon-webgl";
 import type { Terminal } from "@xterm/xterm";
 
-/** Renderers of WebGL that are no GPU: the processor draws elements faster (scenario `typing` of the benchmark). */
+/** Software renderers of WebGL: DOM elements are faster on the CPU (scenario `typing` of the benchmark). */
 const SOFTWARE_RENDERER = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
-/** The DOM renderer stays in use without a GPU, and takes over when the GPU context is lost. */
+/** The DOM renderer is used without a GPU, and takes over when the GPU context is lost. */
 export function openWebgl(terminal: Terminal): Disposable | undefined {
   if (!hasGpu()) return undefined;
   try {
