@@ -1,13 +1,13 @@
 import { crc32 } from "node:zlib";
 import { oracleRecords } from "../../../packages/testing/src/oracle/source.ts";
 
-/** What an oracle of that length prints on a terminal. */
+/** The terminal output of an oracle of that length. */
 export function expectedOutput(options: { readonly bytes: number; readonly seed: number }): Buffer {
   const spec = { ...options, isWild: false, linesPerSecond: 0, waitsForKey: false };
   return Buffer.concat([...oracleRecords(spec, crc32, "\r\n")]);
 }
 
-/** Compares output with what is due, byte for byte: a hundred streams cost less so than with checksums. */
+/** Compares output with the expected bytes: for a hundred streams that is cheaper than checksums. */
 export class OutputComparison {
   readonly #due: Buffer;
   #next: number;
@@ -18,17 +18,17 @@ export class OutputComparison {
     this.#next = from;
   }
 
-  /** Of the byte that comes next. */
+  /** The offset of the next byte. */
   get next(): number {
     return this.#next;
   }
 
-  /** How often output was left out. */
+  /** The number of gaps in the output. */
   get skips(): number {
     return this.#skips;
   }
 
-  /** Throws an Error where a byte is another one, or at another place. */
+  /** Throws an Error if a byte is wrong or misplaced. */
   take(bytes: Uint8Array, offset: number): void {
     if (offset !== this.#next) throw new Error(`byte ${offset} came, ${this.#next} was due`);
     this.#next = offset + bytes.length;

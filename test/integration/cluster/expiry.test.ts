@@ -1,4 +1,4 @@
-// A machine that falls silent leaves its HQ, and comes back as who it was. The tests wait for that side by side.
+// A machine that falls silent leaves its HQ, and returns with the same identity. The tests wait in parallel.
 import { beforeAll, expect, test } from "vitest";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
@@ -17,10 +17,10 @@ import { bestTime } from "../harness/best-time.ts";
 import { knownMachine, machineOf } from "./known-machine.ts";
 import { answers } from "./shell.ts";
 
-/** From one look to the next, and what that one takes. */
+/** The interval and duration of a health check. */
 const EXPIRY_MS = HEALTH_CHECK_INTERVAL_MS + HEALTH_CHECK_TIMEOUT_MS;
 const RETURN_MS = 2_000;
-/** How late a busy machine may be with what it does in time, and we with seeing it. */
+/** The tolerance for delays of a busy machine and of the test. */
 const LATENESS_MS = 1_000;
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 type Stage = { readonly cluster: Cluster; readonly client: ServerClient };
 
-/** A shell on its machine, at work. */
+/** A running shell on its machine. */
 async function openShell(client: ServerClient): Promise<TerminalClient> {
   const { id: remoteId } = await knownMachine(client, "box");
   const shell = await client.run({ remoteId, command: ["sh"] });
@@ -37,7 +37,7 @@ async function openShell(client: ServerClient): Promise<TerminalClient> {
   return shell;
 }
 
-/** How long, in ms, until the HQ lists neither the machine nor any session of it. */
+/** The time in ms until the HQ lists neither the machine nor any of its sessions. */
 async function awayAfter({ cluster, client }: Stage): Promise<number> {
   const started = performance.now();
   const isAway = async (): Promise<true | undefined> => {
@@ -49,7 +49,7 @@ async function awayAfter({ cluster, client }: Stage): Promise<number> {
   return performance.now() - started;
 }
 
-/** How long, in ms, until the HQ lists the machine with that session. */
+/** The time in ms until the HQ lists the machine with that session. */
 async function backAfter({ cluster, client }: Stage, sessionId: string): Promise<number> {
   const started = performance.now();
   const isBack = async (): Promise<true | undefined> =>
@@ -64,8 +64,8 @@ type Outage = {
 };
 
 /**
- * It leaves and is back as who it was; what is typed meanwhile is refused and not kept for later. By how much, in ms, the
- * later of the two was over its time.
+ * The machine leaves and returns with the same identity; input of the meantime is refused and not kept. Returns by how
+ * many ms the later of the two exceeded its time.
  */
 async function latenessOf(stage: Stage, shell: TerminalClient, { begin, end }: Outage): Promise<number> {
   const { cluster, client } = stage;
@@ -126,7 +126,8 @@ test.concurrent("a machine that slept for more than 5 s registers as soon as it 
   const remote = cluster.remote("box");
   const sleep = async (): Promise<number> => {
     const { id, lastHeartbeat } = await knownMachine(client, "box");
-    // Just after the HQ has looked it will not look for a while: what is heard of the machine until then it said itself.
+    // Right after a health check the HQ makes no other for a while: news of the machine until then came from the
+    // machine.
     const check = async (): Promise<true | undefined> =>
       (await knownMachine(client, "box")).lastHeartbeat !== lastHeartbeat || undefined;
     await eventually(check, "the look of the HQ");
@@ -134,7 +135,7 @@ test.concurrent("a machine that slept for more than 5 s registers as soon as it 
     const asleep = Date.parse((await cluster.hq.health()).timestamp);
     const slept = async (): Promise<true | undefined> => {
       const now = Date.parse((await cluster.hq.health()).timestamp);
-      // The machine has looked at its clock up to CLOCK_LOOK_MS before it fell asleep.
+      // The machine may have read its clock up to CLOCK_LOOK_MS before it was suspended.
       return now - asleep > CLOCK_CHECK_MS + CLOCK_JUMP_MS || undefined;
     };
     await eventually(slept, "the end of a nap");

@@ -1,4 +1,4 @@
-// A hundred viewers of one remote's session, some of whom do not keep up.
+// A hundred viewers of one remote's session, some of them too slow.
 import { beforeAll, expect, test } from "vitest";
 import { targetOf } from "../../../packages/testing/src/access.ts";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
@@ -15,12 +15,12 @@ import { IdleViewer } from "./idle-viewer.ts";
 const STEADY = 89;
 const SLOW = 10;
 const MIB = 1024 * 1024;
-/** With each the slow ones read a half, and the stalled one nothing. */
+/** Per gate, the slow viewers read half and the stalled one nothing. */
 const STEP_BYTES = MIB;
-/** Once the steady ones are there. */
+/** Once the steady viewers are connected. */
 const LATER_STEPS = 12;
 const MAX_STEPS = 50;
-/** How far the stalled one is behind when the steady ones come. What the network holds of it, 6 to 32 MiB, is not part of it. */
+/** The lag of the stalled viewer when the steady ones connect, without the 6 to 32 MiB that the network holds. */
 const MIN_LAG_BYTES = 8 * MIB;
 const MAX_GROWTH_BYTES = 32 * MIB;
 const MAX_WAKING_MS = 300;
@@ -36,10 +36,10 @@ beforeAll(async () => {
 }, BUILD_TIMEOUT_MS);
 
 type Audience = {
-  /** Printed before all of them were there. */
+  /** Printed before all viewers were connected. */
   readonly earlySteps: number;
   readonly steady: readonly TerminalClient[];
-  /** Of the steady ones. */
+  /** The steady viewers. */
   readonly outputs: readonly OutputComparison[];
   readonly slow: readonly IdleViewer[];
   readonly stalled: IdleViewer;
@@ -51,7 +51,7 @@ test("100 viewers, 10 of them slow and 1 stalled, are one upstream socket and li
   await using cluster = await Cluster.start({ remotes: ["box"] });
   using client = await cluster.client();
   const stage = { hq: cluster.hq, box: cluster.remote("box"), client };
-  // What a server keeps from the first time on is not what the viewers cost; a busy machine adds to a time and to a heap.
+  // Memory that a server keeps from its first use on is no cost of viewers; load adds to times and to heaps.
   const { wakingMs: firstMs } = await perform(stage, 1);
   let [growth, wakingMs] = [Number.POSITIVE_INFINITY, firstMs];
   for (
@@ -90,7 +90,7 @@ async function perform(stage: Stage, seed: number): Promise<Measured> {
   const started = performance.now();
   await stalled.reach(bytes);
   const wakingMs = performance.now() - started;
-  // More than once if the network took some more in between, as on a busy machine.
+  // More than once if the network absorbed more in between, as on a busy machine.
   expect(stalled.output.skips).toBeGreaterThan(0);
   await using fresh = await IdleViewer.open(client.access, { ...idle, hasScreen: true });
   await fresh.reach(bytes);
@@ -104,7 +104,7 @@ function printedAfter(step: number): number {
   return READY_BYTES + step * STEP_BYTES;
 }
 
-/** Slow ones and the stalled one are far behind when the steady ones come. */
+/** Slow viewers and the stalled one are far behind when the steady ones connect. */
 async function assemble(
   { client, hq }: Stage,
   idle: { readonly sessionId: string; readonly due: Buffer },
@@ -131,7 +131,7 @@ async function assemble(
   return { earlySteps, steady: [lead, ...others], outputs: [leading, ...later], slow, stalled };
 }
 
-/** Resolves when the session has printed one more piece and who reads has it. */
+/** Resolves when the session has printed another piece and all reading viewers have it. */
 async function advance(
   steady: readonly TerminalClient[],
   slow: readonly IdleViewer[],
@@ -143,7 +143,7 @@ async function advance(
   await Promise.all(slow.map((viewer) => viewer.read(STEP_BYTES / 2)));
 }
 
-/** Returns what the HQ had in memory at most. */
+/** Returns the HQ's peak memory. */
 async function play({ earlySteps, steady, slow }: Audience, hq: StartedService): Promise<number> {
   let most = 0;
   for (let step = 1; step <= LATER_STEPS; step += 1) {
@@ -161,7 +161,7 @@ async function end({ steady, outputs, slow, stalled }: Audience, bytes: number):
   await Promise.all([...slow, stalled].map((viewer) => viewer.reach(bytes)));
   const seen = outputs.map(({ next, skips }) => ({ next, skips }));
   expect(seen).toEqual(outputs.map(() => ({ next: bytes, skips: 0 })));
-  // One that is 4 MiB behind and takes nothing for half a second, on a busy machine, may get the screen in place of the past.
+  // On a busy machine, a viewer that is 4 MiB behind and reads nothing for half a second may get the screen.
   expect(slow.map(({ output }) => output.next)).toEqual(slow.map(() => bytes));
 }
 

@@ -1,4 +1,4 @@
-// A stream through the HQ that is cut again and again, in every way that machines and networks have.
+// A stream through the HQ that is cut repeatedly, by all kinds of faults of machines and networks.
 import { createHash } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
@@ -18,9 +18,9 @@ const VIEWERS = 3;
 const CUTS_OF_A_KIND = scaled(5);
 const KINDS_OF_CUTS = 10;
 const CUTS = CUTS_OF_A_KIND * KINDS_OF_CUTS;
-/** Four megabytes for each cut, in half a second or more: that the stream goes on meanwhile. */
+/** Four megabytes for each cut, in at least half a second, so that the stream continues meanwhile. */
 const GATE = { keys: CUTS, pieces: 40, pieceBytes: 100_000, pauseS: 0.01 };
-/** Of a gate's bytes: at least so much, and up to that, has come when it is cut. */
+/** The minimum and maximum of a gate's bytes that arrived before the cut. */
 const [LEAST_BYTES, MOST_BYTES] = [500_000, 3_500_000];
 const RECOVERY_TIMEOUT_MS = 45_000;
 const TEST_TIMEOUT_MS = 400_000;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await builtImage();
 }, BUILD_TIMEOUT_MS);
 
-/** One who checks every byte and keeps a hash of them all. */
+/** A viewer that checks every byte and hashes them all. */
 class ByteChecker {
   readonly checker = new OracleChecker({ seed: SEED });
   readonly hash = createHash("sha256");
@@ -50,7 +50,7 @@ type Stage = {
   readonly viewers: readonly TerminalClient[];
 };
 
-/** Each resolves when it is over for the machine or network that it befell. */
+/** Each resolves when the fault of the machine or network is over. */
 const WAYS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   "the HQ is paused": ({ hq }) => paused(hq),
   "the remote is paused": ({ box }) => paused(box),
@@ -78,7 +78,7 @@ async function cutOff(service: StartedService, meanwhile: () => Promise<void> = 
   await service.reconnect();
 }
 
-/** Until every viewer is connected to the new server. */
+/** Waits until every viewer is connected to the new server. */
 async function killHq({ hq, viewers }: Stage): Promise<void> {
   const limits = { timeoutMs: RECOVERY_TIMEOUT_MS };
   const back = viewers.map((viewer) => {
@@ -95,7 +95,7 @@ async function killRemote(box: StartedService): Promise<void> {
 
 async function nothing(): Promise<void> {}
 
-/** All kinds equally often, in any order. */
+/** All kinds equally often, in random order. */
 function shuffled(draw: Draw): readonly string[] {
   const kinds = Array.from({ length: CUTS_OF_A_KIND }, () => Object.keys(WAYS)).flat();
   return kinds
@@ -105,8 +105,8 @@ function shuffled(draw: Draw): readonly string[] {
 }
 
 /**
- * Resolves when every viewer has so many bytes of what a gate lets through: counted from its begin, because much of it
- * may have come before the key's acceptance was known.
+ * Resolves when every viewer has that many bytes after a gate, counted from the gate's start: many of them may have
+ * arrived before the key was acknowledged.
  */
 async function streamed(viewers: readonly TerminalClient[], gate: number, bytes: number): Promise<void> {
   const mark = READY_BYTES + (gate - 1) * GATE.pieces * GATE.pieceBytes + bytes;
@@ -114,7 +114,7 @@ async function streamed(viewers: readonly TerminalClient[], gate: number, bytes:
   await Promise.all(viewers.map((viewer) => viewer.reaches(mark, limits)));
 }
 
-/** As a person does: again, until it is not refused. */
+/** Like a person: repeats the key until it is accepted. */
 async function typed(viewers: readonly TerminalClient[], key: string): Promise<void> {
   const type = async (): Promise<true> => {
     await viewers[0]?.type(key);

@@ -1,25 +1,25 @@
 import { type OracleOptions, oracleProgram } from "../../../packages/testing/src/oracle/program.ts";
 
 export type Gate = {
-  /** Of each key but the last. */
+  /** The bytes after each key but the last. */
   readonly pieces: number;
   readonly pieceBytes: number;
-  /** Between two pieces, in seconds: for a stream that goes on for a while. */
+  /** The pause between two pieces, in seconds, for a longer stream. */
   readonly pauseS: number;
-  /** The one after these opens the gate for good. */
+  /** The following keys open the gate for good. */
   readonly keys: number;
 };
 
-/** Printed without a key: who has them may type. */
+/** Printed without a key: viewers that have it may type. */
 export const READY_BYTES = 64;
 
-/** One for each gate. A key that was typed twice, because nobody knew whether it had arrived, opens no later gate. */
+/** One for each gate. A key that is typed twice, because its arrival was unknown, opens no later gate. */
 const KEYS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Ends the program at a gate; what is behind it is not printed. */
+/** Ends the program at a gate; the rest is not printed. */
 export const END_KEY = "0";
 
-/** $1 keys, $2 pieces, $3 bytes of a piece, $4 s. Through a pipe and a raw terminal the oracle's bytes stay as they are. */
+/** $1 keys, $2 pieces, $3 bytes of a piece, $4 s. A pipe and a raw terminal leave the oracle's bytes unchanged. */
 const SCRIPT = `
 stty raw -echo
 keys=$1 pieces=$2 bytes=$3 pause=$4
@@ -42,7 +42,7 @@ key() {
   cat
 }`;
 
-/** A command: an oracle that prints so much for each `gateKey` that is typed. It ends with code 0. */
+/** A command: an oracle that prints that much for each `gateKey`. It ends with code 0. */
 export function gatedOracle(
   { keys, pieces, pieceBytes, pauseS }: Gate,
   options: Omit<OracleOptions, "bytes">,
@@ -52,7 +52,7 @@ export function gatedOracle(
   return ["sh", "-c", SCRIPT, "gated", ...numbers, ...oracle];
 }
 
-/** What is typed for gate 1, gate 2, …, and the rest. Once more than once does no harm, however late it comes. */
+/** The keys for gate 1, gate 2, …, and the rest. Repeating a key does no harm, even late. */
 export function gateKey(number: number): string {
   const key = KEYS[number - 1];
   if (key === undefined) throw new Error(`there are ${KEYS.length} gates at most`);

@@ -1,4 +1,4 @@
-// One who reads when told to; what it does not read fills the network.
+// A viewer that reads on request; unread data fills the network.
 import { type Access, targetOf } from "../../../packages/testing/src/access.ts";
 import { decodeOutput, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
@@ -12,9 +12,9 @@ const { Stdout, Events, Offsets } = SubscribeFlag;
 
 export type IdleViewerOptions = {
   readonly sessionId: string;
-  /** What the session prints. */
+  /** The session's output. */
   readonly due: Buffer;
-  /** Keeps what `screen` needs. */
+  /** Keeps the data for `screen`. */
   readonly hasScreen?: boolean;
 };
 
@@ -22,7 +22,7 @@ export class IdleViewer implements AsyncDisposable {
   readonly output: OutputComparison;
   readonly #socket: RawSocket;
   readonly #hasScreen: boolean;
-  /** What draws the screen: the last RESYNC and what came after it, or everything. */
+  /** The data that draws the screen: the last RESYNC and everything after it, or everything. */
   readonly #drawing: Frame[] = [];
 
   private constructor(socket: RawSocket, { due, hasScreen = false }: IdleViewerOptions) {
@@ -31,7 +31,7 @@ export class IdleViewer implements AsyncDisposable {
     this.output = new OutputComparison(due, 0);
   }
 
-  /** Follows a session from its first byte on, and does not read yet. */
+  /** Follows a session from its first byte, and does not read yet. */
   static async open(access: Access, options: IdleViewerOptions): Promise<IdleViewer> {
     const target = targetOf(access);
     if (!("url" in target)) throw new Error("a server at a socket of this machine");
@@ -42,13 +42,13 @@ export class IdleViewer implements AsyncDisposable {
     return new IdleViewer(socket, options);
   }
 
-  /** Reads so many bytes, which are there or will be, and stops. */
+  /** Reads that many bytes, waiting if necessary, and stops. */
   async read(bytes: number): Promise<void> {
     await this.reach(this.output.next + bytes);
     this.#socket.pause();
   }
 
-  /** Reads up to a byte, and on. */
+  /** Reads up to a byte, or further. */
   async reach(offset: number): Promise<void> {
     const check = (): true | undefined => {
       this.#take();
@@ -58,7 +58,7 @@ export class IdleViewer implements AsyncDisposable {
     await this.#socket.until(check, `byte ${offset}`, READ_TIMEOUT_MS);
   }
 
-  /** What somebody sees who has just that much of the output. */
+  /** The screen of a viewer with exactly that output. */
   async screen(): Promise<Emulator["seen"]> {
     using emulator = new Emulator();
     await emulator.take(this.#drawing);

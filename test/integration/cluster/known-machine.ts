@@ -1,4 +1,4 @@
-// What an HQ says of one of its machines.
+// The HQ's record of one of its machines.
 
 import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
@@ -11,7 +11,7 @@ export async function machineOf(
   return (await api.call(endpoints.listRemotes)).find((remote) => remote.name === name);
 }
 
-/** Throws where it is not registered. */
+/** Throws if it is not registered. */
 export async function knownMachine(client: Pick<ServerClient, "api">, name: string): Promise<RemoteRecord> {
   const record = await machineOf(client, name);
   if (record === undefined) throw new Error(`no remote is registered as ${name}`);

@@ -1,4 +1,4 @@
-// A VibeTunnel v3 client of an HQ, for sessions of another machine: it needs no change.
+// A VibeTunnel v3 client of an HQ, for sessions of another machine: it works unchanged.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
@@ -8,7 +8,7 @@ import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { ask } from "../harness/http.ts";
 import { oldScreenText, VibeTunnelClient } from "../harness/vibetunnel-client.ts";
 
-/** What the official clients ask for: the web's terminal, its previews, its global channel, and iOS. */
+/** The subscriptions of the official clients: the web's terminal, its previews, its global channel, and iOS. */
 const WEB = 5;
 const PREVIEW = 2;
 const GLOBAL = 4;
@@ -21,10 +21,10 @@ beforeAll(async () => {
 }, BUILD_TIMEOUT_MS);
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-/** Somebody who is logged in to the HQ, and works on its one machine. */
+/** A user who is logged in to the HQ and uses its one machine. */
 type User = { readonly hqUrl: string; readonly token: string; readonly remoteId: string | undefined };
 
-/** As the web's login page does. */
+/** Like the web's login page. */
 async function logIn(): Promise<User> {
   const { hq, remotes, login } = cluster;
   const body = { userId: login.username, password: login.password };
@@ -36,7 +36,7 @@ async function logIn(): Promise<User> {
   };
 }
 
-/** As the web client starts one on another machine: the folder as workingDir; the answer has a sessionId. */
+/** Like the web client on another machine: the folder as workingDir; the answer has a sessionId. */
 async function start({ hqUrl, token, remoteId }: User, script: string, more: object = {}): Promise<string> {
   const body = { command: ["sh", "-c", script], workingDir: "/tmp", remoteId, ...more };
   const headers = { authorization: `Bearer ${token}` };
@@ -93,7 +93,7 @@ test.concurrent("the iOS client gets a screen at once, each change, and the exit
   client.subscribe(id, IOS);
   await client.until(() => client.screen(id) !== undefined);
   expect(client.screen(id)).toMatchObject({ cols: 80, cursor: [0, 0] });
-  // What is typed before would be echoed.
+  // Earlier input would be echoed.
   using modern = await cluster.client();
   const isReady = async () => (await modern.api.get(id)).title === "ready" || undefined;
   await eventually(isReady, "the program's title");
@@ -126,14 +126,14 @@ test.concurrent("the web's previews and its global channel share one socket", as
   await client.until(() => client.of("PONG").length > 0);
 });
 
-/** What happens at large is told with a time. */
+/** Server events have a time. */
 function told(client: VibeTunnelClient, sessionId: string, type: string): boolean {
   return [...client.events(""), ...client.events(sessionId)].some(
     (event) => event.type === type && event.sessionId === sessionId && event.timestamp !== undefined,
   );
 }
 
-// After the others, whose connections it ends.
+// Runs last, because it ends the connections of the others.
 test("after the HQ's server was killed it comes back by itself, and its terminal is whole again", async () => {
   const user = await logIn();
   const id = await start(user, "cat");

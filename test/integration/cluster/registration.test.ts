@@ -1,4 +1,4 @@
-// Who belongs to an HQ: machines that join, that may not, and that come back; an HQ that does.
+// The members of an HQ: machines that join, are refused, and return; an HQ that restarts.
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import { ServiceContainer } from "../../../packages/testing/src/container.ts";
@@ -13,15 +13,15 @@ import { knownMachine, machineOf } from "./known-machine.ts";
 import { answers } from "./shell.ts";
 
 const HQ_URL = "http://hq:4020";
-/** From its server's listening on. */
+/** From the moment when its server listens. */
 const RETURN_MS = 2_000;
 /** From the death of the server to an answer of the session, through the HQ. */
 const RESUMPTION_MS = 5_000;
 
-// Starting clusters is what these tests take a processor for.
+// Starting clusters takes most CPU time of these tests.
 vi.setConfig({ maxConcurrency: 2 });
 
-/** Of the tests that leave its HQ alone. */
+/** For the tests that do not change its HQ. */
 let steady: Cluster;
 let client: ServerClient;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
   await steady[Symbol.asyncDispose]();
 });
 
-/** Another machine that wants to join. */
+/** Another machine that tries to join. */
 function stranger(name: string, login = steady.login): ServiceContainer {
   return new ServiceContainer()
     .withName(name)
@@ -47,14 +47,14 @@ function logs(service: StartedService, text: string | RegExp): Promise<true> {
   return eventually(check, `${text} in the log`, {}, () => service.scene);
 }
 
-/** When a service logged the message, in ms since the epoch: once for each of its starts. */
+/** The times when a service logged the message, in ms since the epoch: once for each of its starts. */
 function logged({ log }: StartedService, message: string): readonly number[] {
   return [...log.matchAll(new RegExp(`^(\\S+) info ${message}`, "gm"))].map(([, time = ""]) =>
     Date.parse(time),
   );
 }
 
-/** What an HQ must not forget of its machines. */
+/** The data about machines that an HQ must not forget. */
 async function identities(client: ServerClient) {
   const records = await client.api.call(endpoints.listRemotes);
   return records
@@ -93,7 +93,7 @@ test.concurrent("a second machine of the same name is refused while the first on
 
 type Outage = { readonly what: string; readonly of: (hq: StartedService) => Promise<void> };
 
-/** After each its server answers again. */
+/** After each of them its server answers again. */
 const OUTAGES: readonly Outage[] = [
   { what: "whose server was killed", of: (hq) => hq.killServer().then(() => hq.ready()) },
   { what: "that was restarted", of: (hq) => hq.restart() },
@@ -124,7 +124,7 @@ test.concurrent.each(OUTAGES)(
   },
 );
 
-// These by themselves: what the others start is not what they measure.
+// These run alone: other starts would disturb the measurement.
 test("a remote that was restarted is back within 2 s of its server's listening", async () => {
   const remote = steady.remote("box");
   const { id } = await knownMachine(client, "box");

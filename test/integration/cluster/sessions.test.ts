@@ -1,4 +1,4 @@
-// Every operation on a session of a remote through its HQ (contract 2), on machines that have nothing but the network in common.
+// Every operation on a session of a remote through its HQ (contract 2), on machines that share only the network.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
@@ -19,7 +19,7 @@ import { PrintedSession } from "../harness/printed-session.ts";
 import { knownMachine } from "./known-machine.ts";
 
 const MAX_BODY_BYTES = 1_000_000;
-/** From the creation of a session on the remote itself to its place in the HQ's list. */
+/** From the creation of a session on the remote itself until the HQ lists it. */
 const APPEARANCE_MS = 2_000;
 
 let cluster: Cluster;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, BUILD_TIMEOUT_MS);
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-/** A script of the shell on the first remote, shown. */
+/** Runs and shows a shell script on the first remote. */
 async function run(client: ServerClient, script: string, more: object = {}): Promise<TerminalClient> {
   const { id: remoteId } = await knownMachine(client, "remote-1");
   return client.run({ remoteId, command: ["sh", "-c", script], ...more });
@@ -39,7 +39,7 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return new TextDecoder().decode(await collectBytes(body, MAX_BODY_BYTES));
 }
 
-/** What somebody sees at the end who plays the recording. */
+/** The final screen of the played recording. */
 function played({ header, events }: Asciicast): { readonly text: string; readonly size: TerminalSize } {
   using view = new TerminalView({ cols: header.width, rows: header.height });
   for (const [, kind, data] of events) {
@@ -220,7 +220,7 @@ test.concurrent("of two sessions with one id the first is reached, the other is 
   await eventually(conflicts, "the conflict");
   const twins = async () => (await client.api.list()).filter(({ id }) => id === "twin");
   expect(await twins()).toMatchObject([{ source: "remote-1" }]);
-  // Where a request brought it to light its id stands between.
+  // If a request caused it, its id is in between.
   const told = /warn another remote already has the session id .*remote="remote-2" session="twin"/;
   await eventually(async () => told.test(cluster.hq.log) || undefined, "the warning in the log");
   await client.api.input("twin", { text: "typed\r" });
@@ -251,7 +251,7 @@ test.concurrent("a session that was begun on the remote itself is in the list wi
   await terminal.shows(/^typed\ntyped$/m);
 });
 
-// After the others, whose ended sessions it would remove.
+// Runs last, because it would remove ended sessions of the others.
 test("all ended sessions of all machines are removed by one call, and no running one", async () => {
   using client = await cluster.client();
   const machines = await client.api.call(endpoints.listRemotes);

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
 
 /**
- * The head of the answer, its body still to be read. Rejects where there is none. Of a connection that breaks after it the
- * body tells whoever reads it: node:http tells the request as well, where nobody waits any more.
+ * The head of the answer; the body is still unread. Rejects without one. If the connection breaks later, only the
+ * reader of the body learns of it: node:http would also report it on the request, where nobody listens any more.
  */
 export async function headOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   outgoing.on("error", () => undefined);

@@ -1,4 +1,4 @@
-// Recordings as anybody else reads them: by the format's description, and by the real `asciinema`.
+// Reads recordings like other programs: by the format's description, and with the real `asciinema`.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,11 +20,11 @@ const Event = z.tuple([z.number().min(0), z.enum(["o", "i", "r", "m"]), z.string
 export type Asciicast = {
   readonly header: z.infer<typeof Header>;
   readonly events: readonly z.infer<typeof Event>[];
-  /** Of all events of output. */
+  /** The text of all output events. */
   readonly output: string;
 };
 
-/** Throws for what is no whole asciicast v2, and where a time goes back. */
+/** Throws unless the text is a complete asciicast v2 with ascending times. */
 export function parseCast(text: string): Asciicast {
   if (!text.endsWith("\n")) throw new Error(`the last line is torn: ${text.slice(-80)}`);
   const [first = "", ...lines] = text.slice(0, -1).split("\n");
@@ -35,7 +35,7 @@ export function parseCast(text: string): Asciicast {
   return { header: Header.parse(JSON.parse(first)), events, output };
 }
 
-/** What `asciinema cat` makes of each recording; it needs a terminal to run at all. Throws what it complains about. */
+/** The output of `asciinema cat` for each recording; it needs a terminal to run. Throws its errors. */
 export async function asciinemaCat(recordings: readonly Uint8Array[]): Promise<readonly string[]> {
   return withFiles(recordings, async (directory) => {
     const script =
@@ -45,7 +45,7 @@ export async function asciinemaCat(recordings: readonly Uint8Array[]): Promise<r
   });
 }
 
-/** Plays a recording at a thousand times its speed; resolves to what was on the terminal. */
+/** Plays a recording at a thousand times its speed; resolves to the terminal's output. */
 export async function asciinemaPlay(recording: Uint8Array): Promise<string> {
   return withFiles([recording], (directory) =>
     succeeds(

@@ -35,23 +35,25 @@ export class AuditLog {
     return readFile(this.path, "utf8");
   }
 
-  /** Throws where a line is torn, or has anything that it should not have. */
+  /** Throws if a line is torn or has unexpected members. */
   async lines(): Promise<readonly Line[]> {
     return parsed(await this.text());
   }
 
-  /** As `lines`, but for a last one that is being written. */
+  /** Like `lines`, but ignores an unfinished last line. */
   async wholeLines(): Promise<readonly Line[]> {
     const text = await this.text();
     return parsed(text.slice(0, text.lastIndexOf("\n") + 1));
   }
 
-  /** The first line that `isIt`, one of the past or one to come. */
+  /** The first past or future line that matches `isIt`. */
   async line(isIt: (line: Line) => boolean, what: string): Promise<Line> {
     return await eventually(async () => (await this.wholeLines()).find(isIt), `a line of ${what}`);
   }
 
-  /** Resolves when the head of the log is sealed with its last line: a server that is killed before does not miss that line. */
+  /**
+   * Resolves when the sealed head of the log has its last line: a server that is killed before does not miss that line.
+   */
   async sealed(): Promise<void> {
     const head = join(this.#controlDir, "audit-head.json");
     await eventually(async () => {

@@ -1,4 +1,4 @@
-// An authenticator in software: makes passkeys (P-256, without attestation) and answers challenges with them.
+// An authenticator in software: creates passkeys (P-256, without attestation) and answers challenges with them.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { z } from "zod";
 import type { Assertion, NewCredential } from "../../../src/protocol/schemas/passkey.ts";
@@ -18,10 +18,10 @@ export class Authenticator {
   readonly #id = randomBytes(32);
   readonly #key: KeyObject;
   readonly #point: { readonly x: Buffer; readonly y: Buffer };
-  /** What it signs next; a copy of the device goes on with an old one. */
+  /** The next signature counter; a copy of the device continues with an old one. */
   counter = 1;
 
-  /** `origin`: of the page that it is used in. */
+  /** `origin`: of the page that uses it. */
   constructor(origin: string) {
     this.#origin = origin;
     const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -86,7 +86,7 @@ export class Authenticator {
   }
 }
 
-/** A text of CBOR, at most 23 bytes long. */
+/** A CBOR text of at most 23 bytes. */
 function text(value: string): readonly number[] {
   return [0x60 + value.length, ...Buffer.from(value)];
 }

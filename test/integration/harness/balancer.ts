@@ -1,4 +1,5 @@
-// One address for several servers, as in front of HQs: each connection goes to the next server that takes it.
+// One address for several servers, like a balancer in front of HQs: each connection goes to the next server that
+// accepts it.
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
@@ -56,7 +57,7 @@ export class Balancer implements AsyncDisposable {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    // The close follows.
+    // The close event follows.
     socket.on("error", () => {});
     socket.once("close", () => this.#sockets.delete(socket));
   }

@@ -1,10 +1,10 @@
-// A time that is promised, measured on a machine that does other things, too.
+// Measures promised times on a machine with other load.
 
 export const MAX_PERFORMANCES = 5;
 
 /**
- * The best of up to five performances, which tell how many ms they took: a busy machine adds to a time and takes nothing
- * from it. The first that keeps the promise is the last.
+ * The best of up to five runs, each of which returns its duration in ms: load can only increase a time. Stops at the
+ * first run that keeps the promise.
  */
 export async function bestTime(promisedMs: number, perform: () => Promise<number>): Promise<number> {
   let best = Number.POSITIVE_INFINITY;

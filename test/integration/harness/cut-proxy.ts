@@ -1,4 +1,4 @@
-// A network that can fail: passes connections on to a server until it is cut, and again once it is mended.
+// A network that can fail: forwards connections to a server until it is cut, and again after it is repaired.
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
@@ -27,7 +27,7 @@ export class CutProxy implements AsyncDisposable {
     return `http://127.0.0.1:${address.port}`;
   }
 
-  /** Every connection is lost, and new ones are. */
+  /** Breaks every connection, and refuses new ones. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();

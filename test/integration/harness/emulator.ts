@@ -1,4 +1,4 @@
-// What somebody sees: a terminal emulator that is given a session's output.
+// A terminal emulator that shows a session's output, as a person sees it.
 import headless from "@xterm/headless";
 import { decodeOutput, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { decodeResync } from "../../../src/protocol/frame/resync.ts";
@@ -15,7 +15,7 @@ export class Emulator implements Disposable {
     return new Promise((resolve) => this.#terminal.write(bytes, resolve));
   }
 
-  /** Does with frames what a client with offsets does; those of other types are left alone. */
+  /** Handles frames like a client with offsets; ignores other types. */
   async take(frames: readonly Frame[]): Promise<void> {
     for (const { type, payload } of frames) {
       if (type === FrameType.OUTPUT) await this.write(decodeOutput(payload).bytes);

@@ -1,10 +1,10 @@
-// A disk that becomes read-only under those who use it, as ext4 does when it finds an error.
+// A disk that becomes read-only during use, as ext4 does after an error.
 import { mkdtemp, open, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asRoot, unmount } from "./small-disk.ts";
 
-/** ext4 in a file, by way of a loop device; mounting it takes root, or sudo without a password. */
+/** ext4 in a file on a loop device; mounting it needs root, or sudo without a password. */
 export class FailingDisk implements AsyncDisposable {
   readonly path: string;
   readonly #image: string;
@@ -25,12 +25,12 @@ export class FailingDisk implements AsyncDisposable {
     return disk;
   }
 
-  /** From now on nothing can be written, whoever has files open. */
+  /** From now on all writes fail, also through open files. */
   fail(): Promise<void> {
     return asRoot(["mount", "-o", "remount,abort", this.path]);
   }
 
-  /** What the administrator does about it; nobody may be using it. */
+  /** The administrator's repair; nobody may be using the disk. */
   async mountAgain(): Promise<void> {
     await unmount(this.path);
     await asRoot(["sh", "-c", `e2fsck -p ${this.#image} || [ $? -eq 1 ]`]);

@@ -1,4 +1,4 @@
-// Something at an address that an HQ takes for a remote, and that answers as a test wants it to.
+// A server that an HQ takes for a remote, with the answers of a test.
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -6,7 +6,7 @@ import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
-/** `body` as JSON, or `text` as whatever type it says it is. */
+/** `body` as JSON, or `text` with any content type. */
 export type FakeAnswer = {
   readonly status: number;
   readonly body?: unknown;
@@ -16,7 +16,7 @@ export type FakeAnswer = {
 };
 
 export class FakeRemote implements AsyncDisposable {
-  /** Paths that it was asked for. */
+  /** Requested paths. */
   readonly requests: string[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -40,7 +40,7 @@ export class FakeRemote implements AsyncDisposable {
     });
   }
 
-  /** `answer` to a path; `undefined` takes the request and never answers, and so does every handshake. */
+  /** Sets the `answer` to a path; `undefined` accepts the request and never answers. Handshakes are never answered. */
   static async open(answer: (path: string) => FakeAnswer | undefined): Promise<FakeRemote> {
     const remote = new FakeRemote(answer);
     remote.#server.listen(0, "127.0.0.1");
@@ -48,7 +48,7 @@ export class FakeRemote implements AsyncDisposable {
     return remote;
   }
 
-  /** Healthy, and silent about everything else. */
+  /** Answers only health requests. */
   static hanging(): Promise<FakeRemote> {
     return FakeRemote.open((path) =>
       path === "/api/health" ? { status: 200, body: { status: "healthy" } } : undefined,
@@ -61,7 +61,7 @@ export class FakeRemote implements AsyncDisposable {
     return `http://127.0.0.1:${address.port}`;
   }
 
-  /** Resolves when it was asked for that path. */
+  /** Resolves when that path was requested. */
   async asked(path: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (): void => void (this.requests.includes(path) && resolve());

@@ -1,4 +1,4 @@
-// Somebody who follows one session, whatever it comes from, and keeps all that was delivered.
+// Follows one session of any backend, and keeps everything that was delivered.
 
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
@@ -9,7 +9,7 @@ import type { Resync } from "../../../src/protocol/frame/resync.ts";
 import type { Delivery, SessionBackend, Sink } from "../../../src/sessions/backend.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
-/** Offsets are checked as they come: a byte that is missing or comes twice is told by every later wait. */
+/** Checks offsets on arrival: every later wait reports a missing or repeated byte. */
 export class Follower implements Disposable {
   readonly id: string;
   readonly events: SessionEvent[] = [];
@@ -25,7 +25,7 @@ export class Follower implements Disposable {
     this.id = id;
   }
 
-  /** Everything from now on. */
+  /** Follows from now on. */
   static async subscribe(backend: SessionBackend, id: string): Promise<Follower> {
     const follower = new Follower(id);
     const subscription = await backend.subscribe(id, follower.sink);
@@ -33,7 +33,7 @@ export class Follower implements Disposable {
     return follower;
   }
 
-  /** Everything from byte `from` on, over /ws. */
+  /** Follows from byte `from` on, over /ws. */
   static attach(socket: SessionSocket, id: string, from = 0): Follower {
     const follower = new Follower(id);
     const at = (): number => follower.next ?? from;
@@ -56,12 +56,12 @@ export class Follower implements Disposable {
     this.#changes.emit();
   };
 
-  /** Where delivery began. */
+  /** The offset where delivery began. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Offset after the last byte that came; undefined before the first. */
+  /** The offset after the last received byte; undefined before the first. */
   get next(): number | undefined {
     return this.#next;
   }
@@ -74,7 +74,7 @@ export class Follower implements Disposable {
     return new TextDecoder().decode(this.bytes);
   }
 
-  /** Resolves as soon as `find` finds something. */
+  /** Resolves as soon as `find` returns a value. */
   async until<T>(find: () => T | undefined, what: string): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const check = (): void => {

@@ -1,4 +1,4 @@
-// A real repository in a temporary directory, and a git that this machine's settings do not reach.
+// A real repository in a temporary directory, and a git that ignores this machine's settings.
 import { execFile } from "node:child_process";
 import { appendFile, chmod, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const SECONDS = 1_700_000_000;
 
 /** A folder for repositories, with a home of its own. */
 export class GitRoom implements AsyncDisposable {
-  /** Without symbolic links. */
+  /** The path without symbolic links. */
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
   readonly program: GitProgram;
@@ -36,7 +36,7 @@ export class GitRoom implements AsyncDisposable {
     return join(this.path, ...parts);
   }
 
-  /** Runs git in a folder; its output without the line feed at the end. Rejects where it fails. */
+  /** Runs git in a folder; returns its output without the final line feed. Rejects if it fails. */
   async git(cwd: string, ...args: readonly string[]): Promise<string> {
     const date = `${SECONDS + this.#commits++} +0000`;
     const env = { ...this.env, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
@@ -44,13 +44,13 @@ export class GitRoom implements AsyncDisposable {
     return stdout.replace(/\n$/, "");
   }
 
-  /** Writes a file and the folders that it is in. */
+  /** Writes a file and its parent folders. */
   async write(path: string, text: string): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }
 
-  /** A program of the shell, which may be a hook or what a config names. */
+  /** A shell script, for example a hook or a program that a config names. */
   async script(path: string, text: string): Promise<string> {
     await this.write(path, `#!/bin/sh\n${text}\n`);
     await chmod(path, 0o755);
@@ -61,7 +61,7 @@ export class GitRoom implements AsyncDisposable {
     await appendFile(path, text);
   }
 
-  /** Everything there is, in a commit. Returns its id. */
+  /** Commits everything. Returns the commit's id. */
   async commit(cwd: string, message = "work"): Promise<string> {
     await this.git(cwd, "add", "--all");
     await this.git(cwd, "commit", "--quiet", "--allow-empty", "-m", message);

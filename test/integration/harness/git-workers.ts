@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hostHealth } from "../../../src/remote/host-process.ts";
 
-/** Pids of the git workers that the session host of that control directory has started. */
+/** The pids of the git workers of that control directory's session host. */
 export async function gitWorkers(controlDir: string): Promise<readonly number[]> {
   const host = (await hostHealth(join(controlDir, "host.sock")))?.pid;
   const pids = (await readdir("/proc")).map(Number).filter(Number.isInteger);

@@ -1,4 +1,4 @@
-// An HQ that takes join tokens alone, and a remote that does by hand what a hostile one might.
+// An HQ that accepts only join tokens, and a handmade, possibly hostile remote.
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { TestServer } from "./test-server.ts";
 
 const HQ_ENV = { TTYHQ_USERNAME: CREDENTIALS.username, TTYHQ_PASSWORD: CREDENTIALS.password };
 
-/** Asks as somebody who has the HQ's password. */
+/** Sends requests with the HQ's password. */
 export const asAdmin = (hq: TestServer, path: string, question: Question = {}): Promise<Answer> =>
   ask(hq.url, path, { ...question, headers: { authorization: basic() } });
 
@@ -34,7 +34,7 @@ export const startHq = (
     env: { ...HQ_ENV, ...env },
   });
 
-/** Answers as the remote of that id, which has no sessions. */
+/** Answers as the remote of that id, without sessions. */
 function healthy(remoteId: string): Promise<FakeRemote> {
   return FakeRemote.open((path) => {
     if (path === "/api/health") return { status: 200, body: { status: "healthy", remoteId } };
@@ -42,7 +42,7 @@ function healthy(remoteId: string): Promise<FakeRemote> {
   });
 }
 
-/** A remote that does by hand what a hostile one might. */
+/** A remote that performs the steps of a hostile one by hand. */
 export class HandmadeRemote implements AsyncDisposable {
   readonly name: string;
   readonly id: string;
@@ -82,7 +82,7 @@ export class HandmadeRemote implements AsyncDisposable {
     return this.ask(hq, "/api/remotes/register", { body });
   }
 
-  /** Shakes hands for a tunnel: of the remote `id`, its own unless another is given. */
+  /** Opens the handshake of a tunnel: for the remote `id`, by default its own. */
   tunnel(hq: TestServer, id: string = this.id): Promise<Answer> {
     return shakeHands(hq.url, tunnelPath(id), this.headers);
   }

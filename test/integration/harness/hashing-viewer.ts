@@ -1,4 +1,4 @@
-// One who follows a session from its first byte on, keeps a hash of what comes, and comes back by itself after every cut.
+// Follows a session from its first byte, hashes the output, and reconnects by itself after every cut.
 import { createHash } from "node:crypto";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import type { ConnectionOptions } from "../../../src/protocol/client/connection.ts";
@@ -15,7 +15,7 @@ export class HashingViewer implements Disposable {
   #next = 0;
   #resyncs = 0;
 
-  /** `url`: the server's; `ca`: what is trusted beside Node's own authorities; `times`: in place of short ones. */
+  /** `url`: the server's; `ca`: trusted in addition to Node's authorities; `times`: replace the short defaults. */
   constructor(
     url: string,
     sessionId: string,
@@ -51,22 +51,22 @@ export class HashingViewer implements Disposable {
     );
   }
 
-  /** Offset of the byte that is due. */
+  /** The offset of the next expected byte. */
   get next(): number {
     return this.#next;
   }
 
-  /** Calls whenever bytes have come. */
+  /** Calls back whenever bytes have arrived. */
   onTaken(listener: () => void): Disposable {
     return this.#taken.on(listener);
   }
 
-  /** What came, when the session has ended. Rejects when a byte is missing or comes twice, or the session is lost. */
+  /** The result, once the session has ended. Rejects if a byte is missing or repeated, or the session is lost. */
   get ended(): Promise<Hashed> {
     return this.#ended.promise;
   }
 
-  /** Resolves when all bytes before that offset have come. Rejects as `ended`. */
+  /** Resolves when all bytes before that offset have arrived. Rejects like `ended`. */
   async reached(offset: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (): void => void (this.#next >= offset && resolve());

@@ -1,4 +1,4 @@
-// HTTP as any client may speak it: Host and Origin as given, and handshakes whose socket is the caller's.
+// HTTP of an arbitrary client: Host and Origin as given, and handshakes that return the socket.
 import { once } from "node:events";
 import { type Agent, type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
@@ -10,22 +10,22 @@ import { PATIENCE_MS } from "./patience.ts";
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 export type Question = {
-  /** POST with a body, else GET, unless another is given. */
+  /** By default POST with a body, else GET. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bytes or text as they are; anything else as JSON, with its content type. */
+  /** Bytes or text unchanged; other values as JSON, with its content type. */
   readonly body?: unknown;
-  /** The address that the request comes from, such as 127.0.0.2. */
+  /** The local address of the request, such as 127.0.0.2. */
   readonly from?: string;
-  /** A unix socket in place of the origin's address. */
+  /** A unix socket, instead of the origin's address. */
   readonly socketPath?: string;
-  /** Hangs up when the head of the answer is there: for a body that goes on until somebody ends it. */
+  /** Closes the connection after the head of the answer: for endless bodies. */
   readonly isHeadEnough?: boolean;
-  /** Keeps connections. Each question comes on a connection of its own unless one is given. */
+  /** Keeps connections open. Without an agent each request has a connection of its own. */
   readonly agent?: Agent;
 };
 
-/** A question that says where it goes. */
+/** A request including its target. */
 export type PathQuestion = Question & { readonly path: string };
 
 export type Answer = {
@@ -33,17 +33,17 @@ export type Answer = {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly bytes: Uint8Array;
   readonly text: string;
-  /** The body as JSON; undefined for what is none. */
+  /** The body as JSON; undefined if it is none. */
   // biome-ignore lint/suspicious/noExplicitAny: what a test expects of it, the test says
   readonly json: any;
 };
 
-/** `base`: a server's origin. `path` is sent as it is. */
+/** `base`: a server's origin. `path` is sent unchanged. */
 export async function ask(base: string, path: string, question: Question = {}): Promise<Answer> {
   const { headers, body, from, socketPath, isHeadEnough = false, agent = false } = question;
   const { method = body === undefined ? "GET" : "POST" } = question;
   const bytes = encoded(body);
-  // Left to itself, node:http sends the body of a DELETE without saying how long it is.
+  // By default node:http sends the body of a DELETE without its length.
   const length = bytes === undefined ? {} : { "content-length": `${Buffer.byteLength(bytes)}` };
   const outgoing = request(base, {
     ...{ agent, method, path, headers: { ...typeOf(body), ...length, ...headers } },
@@ -62,7 +62,7 @@ export async function ask(base: string, path: string, question: Question = {}): 
   }
 }
 
-/** The answer to a WebSocket handshake: its status is 101 where it is let in, and the socket is closed again. */
+/** The answer to a WebSocket handshake: its status is 101 if it is accepted, and the socket is closed again. */
 export async function shakeHands(
   base: string,
   path?: string,
@@ -73,7 +73,7 @@ export async function shakeHands(
   return answer;
 }
 
-/** As `shakeHands`, with the socket where it is let in: nobody speaks WebSocket on it but the test. */
+/** Like `shakeHands`, but returns the accepted socket: the test alone speaks WebSocket on it. */
 export async function openSocket(
   base: string,
   path = "/ws",
@@ -88,7 +88,7 @@ export async function openSocket(
   const outgoing = request(`${base}${path}`, { agent: false, headers: { ...handshake, ...headers } });
   const upgraded = once(outgoing, "upgrade");
   const answered = once(outgoing, "response");
-  // The one that does not happen fails at the end of the connection.
+  // The unused promise fails at the end of the connection.
   for (const each of [upgraded, answered]) each.catch(() => undefined);
   outgoing.end();
   const either = Promise.race([upgraded, answered]);

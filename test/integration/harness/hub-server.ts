@@ -1,4 +1,4 @@
-// A hub with a /ws of its own in this process, whose sessions are in memory.
+// A hub with its own /ws in this process, with sessions in memory.
 import type { RequestListener } from "node:http";
 import { chain, everyoneIs, neverOver } from "../../../src/auth/chain.ts";
 import { connectionOf } from "../../../src/http/client-address.ts";
@@ -18,7 +18,7 @@ export type HubServerOptions = {
   readonly pingIntervalMs?: number;
 };
 
-/** A server of the hub, which everybody may use. */
+/** A server of the hub that requires no login. */
 export async function serveHub(options: HubServerOptions = {}) {
   const { host = "127.0.0.1", tls, request = () => {}, ...timing } = options;
   const hub = new Hub({ backend: new MemorySessions(), now: () => performance.now(), ...timing });

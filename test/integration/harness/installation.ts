@@ -1,4 +1,4 @@
-// One control directory and the command line that works on it.
+// One control directory and the command line that uses it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ const COMMAND_TIMEOUT_MS = 60_000;
 
 export type Ran = { readonly exitCode: number | null; readonly stdout: string; readonly stderr: string };
 
-/** Disposing it ends the session host with its sessions, and removes the directory. */
+/** Disposal ends the session host with its sessions, and removes the directory. */
 export class Installation implements AsyncDisposable {
   readonly directory: string;
 
@@ -25,12 +25,12 @@ export class Installation implements AsyncDisposable {
     return new Installation(await mkdtemp(join(tmpdir(), "ttyhq-")));
   }
 
-  /** The variables with which a shell finds `$TTYHQ`, and that its control directory. */
+  /** Variables with which a shell finds `$TTYHQ`, and `$TTYHQ` its control directory. */
   get env(): Readonly<Record<string, string>> {
     return { TTYHQ: `${process.execPath} ${MAIN}`, TTYHQ_CONTROL_DIR: this.directory };
   }
 
-  /** Runs `ttyhq ARGS` without a terminal; `input` is what it reads. */
+  /** Runs `ttyhq ARGS` without a terminal; `input` is its standard input. */
   async ttyhq(args: readonly string[], input = ""): Promise<Ran> {
     const child = this.#spawn(args);
     child.stdin?.end(input);
@@ -46,7 +46,7 @@ export class Installation implements AsyncDisposable {
     return await bytesOf(child.stdout);
   }
 
-  /** The process id of the session host; undefined where none answers. */
+  /** The process id of the session host; undefined if none answers. */
   async hostPid(): Promise<number | undefined> {
     return (await hostHealth(join(this.directory, "host.sock")))?.pid;
   }

@@ -1,24 +1,24 @@
-// The attacks of break-out.ts on one remote of an HQ, wherever its containers run.
+// The attacks of break-out.ts on one remote of an HQ, in any container runtime.
 import { expect, test } from "vitest";
 import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { BREAK_OUT, BROKEN_OUT, REPOSITORY, typed } from "./break-out.ts";
 import { postToRemote } from "./remote-request.ts";
 
-/** A remote, and what the containers of it have. */
+/** A remote and its containers. */
 export type Isolated = {
   readonly client: ServerClient;
   /** Of the remote. */
   readonly id: string;
   readonly name: string;
-  /** What a script of the shell says in one of its containers. */
+  /** The output of a shell script in one of its containers. */
   inSessionHost(script: string): Promise<string>;
   inServer(script: string): Promise<string>;
-  /** What the service has beside what is in the server's home. */
+  /** Secrets of the service outside the server's home. */
   secrets(): Promise<readonly string[]>;
 };
 
-/** Where a remote keeps what must not be read. */
+/** The places of a remote's secrets. */
 const SERVER_FILES =
   "cat ~/.ttyhq/jwt-secret 2>/dev/null; echo; cat ~/.ttyhq/*.json ~/.ttyhq/remote-* 2>/dev/null; true";
 const MIN_SECRET_LENGTH = 24;
@@ -63,7 +63,7 @@ export function testIsolation(open: () => Promise<Isolated>): void {
   });
 }
 
-/** The statuses of all that runs git in what the session has made. */
+/** The statuses of all requests that run git in the session's repositories. */
 async function useRepository({ client, name }: Isolated): Promise<readonly number[]> {
   const post = (path: string, body: object): Promise<number> => postToRemote(client, name, path, body);
   const branch = `through-the-hq-${Date.now()}`;

@@ -1,4 +1,5 @@
-// Logins that a server finds in its control directory when it starts: tokens for users whose passwords no test has.
+// Logins that a server finds in its control directory at its start: tokens for users whose passwords the tests do not
+// have.
 import { createHmac } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,10 +7,10 @@ import { TOKEN_SECRET } from "./password-server.ts";
 
 const INSTANCE = "5b0d9c1e-8f0a-4c59-9d53-0d5a3c6f2b11";
 const LIFETIME_S = 86_400;
-/** How many tokens there are for each user: more than a test takes, since it may log one out. */
+/** The number of tokens per user: more than a test needs, since it may log one out. */
 const COUNT = 200;
 
-/** Puts them there, with the secret TOKEN_SECRET and before the server starts. */
+/** Stores them with the secret TOKEN_SECRET, before the server starts. */
 export async function keepLogins(controlDir: string, users: readonly string[]): Promise<void> {
   const expiresAtS = Math.floor(Date.now() / 1000) + LIFETIME_S;
   const value = { method: "password", createdAt: new Date().toISOString() };
@@ -24,7 +25,7 @@ export async function keepLogins(controlDir: string, users: readonly string[]): 
 
 const issued = new Map<string, number>();
 
-/** A token of one of these logins, another one each time, with claims in place of its own. */
+/** A different token of these logins at each call, with modified claims. */
 export function knownToken(user: string, claims: object = {}): string {
   const index = issued.get(user) ?? 0;
   issued.set(user, index + 1);

@@ -1,4 +1,4 @@
-// A real OpenID Connect provider on loopback. People log in by pressing a button; what it signs can be bent on its way out.
+// A real OpenID Connect provider on loopback. People log in by pressing a button; tests can modify signed tokens.
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -10,13 +10,13 @@ import type { Page, TlsClient } from "./tls-client.ts";
 export type Person = Readonly<Record<string, unknown>>;
 
 export type LoginProviderOptions = {
-  /** The origins of the proxies that people log in at. */
+  /** The origins of the proxies that use it. */
   readonly origins: readonly string[];
-  /** In seconds; how long an access token is good for. */
+  /** The lifetime of an access token, in seconds. */
   readonly accessTokenLifetime?: number;
-  /** Whether refresh tokens are given; otherwise only for the scope offline_access. */
+  /** Whether it always issues refresh tokens; otherwise only for the scope offline_access. */
   readonly refreshes?: boolean;
-  /** At most these scopes are asked for by clients. */
+  /** The scopes that clients may request. */
   readonly configuration?: Configuration;
 };
 
@@ -29,15 +29,15 @@ const SIGNING_KEY = { ...privateKey.export({ format: "jwk" }), kid: "first", alg
 
 export class LoginProvider implements AsyncDisposable {
   readonly issuer: string;
-  /** Who presses the button. */
+  /** The user who presses the button. */
   person: Person = ADA;
-  /** Bends what is in an ID token before it is signed; `undefined` leaves the token as the provider made it. */
+  /** Modifies the content of an ID token before it is signed; `undefined` leaves the token unchanged. */
   bend: ((claims: Record<string, unknown>) => Record<string, unknown>) | undefined;
   /** Replaces a whole ID token. */
   forge: ((token: string) => string) | undefined;
-  /** People who are not known any more: their tokens are not refreshed. */
+  /** Users who are no longer known: their tokens are not refreshed. */
   readonly gone = new Set<string>();
-  /** For each time that tokens were given: by which grant, and for whom. */
+  /** One entry per issue of tokens: the grant, and the user. */
   readonly grants: string[] = [];
   readonly #options: LoginProviderOptions;
   readonly #port: number;
@@ -50,7 +50,7 @@ export class LoginProvider implements AsyncDisposable {
     this.issuer = `http://127.0.0.1:${port}`;
   }
 
-  /** With `isDown` it is not there yet: see `up`. */
+  /** With `isDown` it does not listen yet: see `up`. */
   static async start(options: LoginProviderOptions, isDown = false): Promise<LoginProvider> {
     const provider = new LoginProvider(options, await freePort());
     if (!isDown) await provider.up();
@@ -62,7 +62,7 @@ export class LoginProvider implements AsyncDisposable {
     return publicKey.export({ type: "spki", format: "pem" }).toString();
   }
 
-  /** The options with which a server finds it. */
+  /** The server's options for this provider. */
   get args(): readonly string[] {
     return ["--proxy-oidc-issuer", this.issuer, "--proxy-oidc-client-id", CLIENT_ID];
   }
@@ -81,12 +81,12 @@ export class LoginProvider implements AsyncDisposable {
     await once(this.#server, "listening");
   }
 
-  /** What it says of somebody from now on. */
+  /** Changes a user's claims from now on. */
   change(person: Person): void {
     this.#people.set(String(person.sub), person);
   }
 
-  /** Everything that it knew is gone with it. */
+  /** Loses all its state. */
   async down(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -157,7 +157,7 @@ export class LoginProvider implements AsyncDisposable {
     return jwt.sign(this.bend({ ...claims }), privateKey, { algorithm: "RS256", keyid: "first" });
   }
 
-  /** GET shows the button, POST is what it does: the login, then the consent. */
+  /** GET shows the button, POST acts on it: the login, then the consent. */
   async #press(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { prompt, params, session, grantId } = await provider.interactionDetails(request, response);
     if (request.method !== "POST") {
@@ -181,12 +181,12 @@ export class LoginProvider implements AsyncDisposable {
   }
 }
 
-/** One that asks nothing: its form is sent by the test, or by a button. */
+/** A dialog without questions: the test, or a button, sends its form. */
 async function logoutSource(context: { body: unknown }, form: string): Promise<void> {
   context.body = `<!doctype html>${form}<button autofocus type="submit" form="op.logoutForm" name="logout" value="yes">Yes</button>`;
 }
 
-/** Goes to an address as somebody who presses every button of the provider; where that leads to. */
+/** Visits an address and presses every button of the provider; returns the final target. */
 export async function logInAt(client: TlsClient, url: string): Promise<Page> {
   let page = await client.visit(url);
   while (page.url.includes("/press/")) page = await client.visit(page.url, { method: "POST" });

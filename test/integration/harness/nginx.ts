@@ -1,4 +1,4 @@
-// An nginx of our own, on a loopback port, with a configuration in a directory that goes with it.
+// A real nginx on a loopback port, with its configuration in a temporary directory.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -12,15 +12,15 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 const run = promisify(execFile);
 
 export type NginxOptions = {
-  /** The origin that it leads to. */
+  /** The target origin. */
   readonly to: string;
-  /** Names and passwords of those whom it lets in; without them: everybody. */
+  /** The users and passwords that it accepts; without them: everybody. */
   readonly people?: Readonly<Record<string, string>>;
   /** Lines of its `location /`. */
   readonly location?: readonly string[];
 };
 
-/** What a site's own configuration would say to put this server behind its login. */
+/** A site's configuration that puts this server behind nginx's login. */
 export const IDENTITY = [
   "proxy_set_header proxy-user-login $remote_user;",
   'proxy_set_header proxy-user-name "";',
@@ -28,7 +28,7 @@ export const IDENTITY = [
   'proxy_set_header Authorization "";',
 ];
 
-/** Those of the configuration in docs/exposing.md, but for the address. */
+/** The lines of the configuration in docs/exposing.md, except for the address. */
 async function forwarding(): Promise<readonly string[]> {
   const page = await readFile(new URL("../../../docs/exposing.md", import.meta.url), "utf8");
   const lines = page.split("\n").map((line) => line.trim());
@@ -48,7 +48,7 @@ export class Nginx implements AsyncDisposable {
 
   static async start(options: NginxOptions): Promise<Nginx> {
     const directory = await mkdtemp(join(tmpdir(), "ttyhq-nginx-"));
-    // Its workers are another user where it is root, and are to read the passwords.
+    // Started by root, its workers run as another user, and must be able to read the passwords.
     await chmod(directory, 0o755);
     const port = await freePort();
     await writeFile(join(directory, "nginx.conf"), await configuration(options, directory, port));

@@ -1,10 +1,10 @@
-// Requests that are almost right, quite wrong, or nonsense, for every endpoint.
+// Almost valid, invalid and nonsensical requests for every endpoint.
 import * as fc from "fast-check";
 import type { Endpoint } from "../../../src/protocol/endpoints/endpoint.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { PathQuestion } from "./http.ts";
 
-/** Ids that most of the requests are about. */
+/** The ids in most of the requests. */
 export const SESSION_IDS = ["one", "two", "three"] as const;
 
 const text = fc.oneof(
@@ -36,7 +36,7 @@ const field = (good: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> => mostly(goo
 const optional = (members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(members, { requiredKeys: [] });
 
-// Large ones seldom: a screen of a million cells takes its time.
+// Large ones are rare: a screen of a million cells is slow.
 const size = fc.oneof(
   { weight: 20, arbitrary: fc.integer({ min: 1, max: 120 }) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 1000 }) },
@@ -50,7 +50,7 @@ const PROGRAMS = [
   ["sh", "-c", "exit 3"],
   ["seq", "1", "9999"],
 ];
-/** Programs that are no harm, and what is none. */
+/** Harmless programs, and invalid commands. */
 const command = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom(...PROGRAMS) },
   { weight: 1, arbitrary: fc.constantFrom("", "/", [], [""], "no-such-program", 7, null) },
@@ -67,7 +67,7 @@ const GOOD_FIELDS: Record<string, fc.Arbitrary<unknown>> = {
   cwd: field(fc.constantFrom("/", "~", "/tmp", "/no/such")),
 };
 const CREATE = optional(GOOD_FIELDS);
-/** What each endpoint with a body takes, by its name; the others are about logging in and about other machines. */
+/** The bodies of each endpoint, by its name; the others are about logins and other machines. */
 const BODIES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   createSession: CREATE,
   renameSession: optional({ name: field(text) }),
@@ -150,7 +150,7 @@ function requestOf(name: string, { method, path }: Endpoint): fc.Arbitrary<PathQ
     }));
 }
 
-/** Any endpoint, each about as often as the others. */
+/** A random endpoint, all about equally often. */
 export const oddRequest: fc.Arbitrary<PathQuestion> = fc.oneof(
   ...Object.entries(endpoints).map(([name, endpoint]) => requestOf(name, endpoint)),
 );

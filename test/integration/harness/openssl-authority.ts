@@ -1,4 +1,4 @@
-// Certificates as an administrator makes them: by openssl, in a directory that is removed with it.
+// Certificates as an administrator creates them: by openssl, in a temporary directory.
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** PEM, and the files that hold it. */
+/** PEM, and the paths of the files. */
 export type OpensslIdentity = {
   readonly cert: string;
   readonly key: string;
@@ -16,13 +16,13 @@ export type OpensslIdentity = {
 };
 
 export type Certified = {
-  /** As openssl writes it: `/CN=Ada/emailAddress=ada@example.com`. */
+  /** In openssl's notation: `/CN=Ada/emailAddress=ada@example.com`. */
   readonly subject: string;
   /** As `subjectAltName` in openssl's configuration: `email:ada@example.com,DNS:localhost`. */
   readonly names?: string;
-  /** `clientAuth` or `serverAuth`; without it: for everything. */
+  /** `clientAuth` or `serverAuth`; without it: for all uses. */
   readonly purpose?: string;
-  /** One unless another is given; negative: it has expired. */
+  /** Default 1; negative: it has expired. */
   readonly days?: number;
 };
 
@@ -44,7 +44,7 @@ export class OpensslAuthority implements AsyncDisposable {
     return new OpensslAuthority(directory, await identityOf(certFile, keyFile));
   }
 
-  /** The file with its own certificate. */
+  /** The file with the authority's certificate. */
   get certFile(): string {
     return this.#own.certFile;
   }

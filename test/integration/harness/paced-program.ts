@@ -1,5 +1,5 @@
-// A program that prints numbered lines and waits for the slowest of its viewers: when the test's own process stands still,
-// nobody falls so far behind that the screen comes in place of the past. No server has a part in the waiting.
+// A program that prints numbered lines and waits for the slowest of its viewers. So even if the test's process is
+// suspended, no viewer falls so far behind that it gets the screen. The waiting involves no server.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
@@ -9,11 +9,11 @@ import { numberedLine, TERMINAL_LINE_BYTES } from "../fixtures/paced-lines.ts";
 import type { Hashed, HashingViewer } from "./hashing-viewer.ts";
 
 const PROGRAM = fileURLToPath(new URL("../fixtures/paced-lines.ts", import.meta.url));
-/** How far it may be ahead: a little less than what a viewer that takes nothing may be behind. */
+/** Its maximum lead: slightly less than the allowed lag of a viewer that does not read. */
 const AHEAD_BYTES = FEED_WINDOW_BYTES - 256 * 1024;
 
 export class PacedProgram implements AsyncDisposable {
-  /** To be run once. */
+  /** Can be run once. */
   readonly command: string[];
   readonly #lines: number;
   readonly #server: Server;
@@ -35,7 +35,7 @@ export class PacedProgram implements AsyncDisposable {
     return new PacedProgram(server, address.port, lines, bytesPerSecond);
   }
 
-  /** What each viewer has at the end: what the terminal makes of the lines. */
+  /** The final result of each viewer: the lines after the terminal's conversion. */
   get expected(): Hashed {
     const hash = createHash("sha256");
     for (let first = 0; first < this.#lines; first += 1_000) {
@@ -47,11 +47,11 @@ export class PacedProgram implements AsyncDisposable {
     return { sha256: hash.digest("hex"), bytes: this.#lines * TERMINAL_LINE_BYTES, resyncs: 0 };
   }
 
-  /** Until this is called it prints what it may be ahead, and no more. */
+  /** Until this is called it prints only the allowed lead. */
   waitFor(viewers: readonly HashingViewer[]): void {
     this.#viewers = viewers;
     for (const viewer of viewers) this.#listening.use(viewer.onTaken(() => this.#allow()));
-    // What they have taken before is told by nobody any more.
+    // Nobody reports any more how much they read before.
     this.#allow();
   }
 
@@ -62,7 +62,7 @@ export class PacedProgram implements AsyncDisposable {
   }
 
   #begin(program: Socket): void {
-    // It ends as all programs do whose server is disposed of.
+    // The program ends like all programs of a disposed server.
     program.on("error", () => undefined);
     this.#program = program;
     this.#allow();

@@ -1,4 +1,4 @@
-// A server that people log in to with a name and a password.
+// A server with a name and a password.
 import { type Answer, ask, type Question } from "./http.ts";
 import { TestServer, type TestServerOptions } from "./test-server.ts";
 
@@ -6,7 +6,7 @@ export const USERNAME = "ada";
 export const PASSWORD = "correct horse";
 export const TOKEN_SECRET = "a token secret of more than 32 bytes";
 
-/** Without limits but that of failed logins. `where`: whether its sessions have a host of their own. */
+/** Without limits except for failed logins. `where`: whether the session host is a separate process. */
 export function passwordServer(where: "inline" | "apart", more: TestServerOptions = {}): Promise<TestServer> {
   const limits = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
   return TestServer.start({
@@ -26,7 +26,7 @@ export function bearer(token: string): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${token}` };
 }
 
-/** Asks as whoever holds the token. */
+/** Sends requests with the token. */
 export function askAs(
   token: string,
   server: TestServer,

@@ -1,2 +1,2 @@
-/** How long, in ms, a test waits for what is to come: a busy machine may stand still for seconds, and that is no defect. */
+/** The deadline of a test's waits, in ms: a busy machine may pause for seconds, which is no defect. */
 export const PATIENCE_MS = 60_000;

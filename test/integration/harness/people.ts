@@ -1,4 +1,4 @@
-// Users of one server: each with a token as a login would give it, so that no test needs their passwords.
+// Users of one server, each with a token as from a login, so that tests need no passwords.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -12,10 +12,13 @@ import { RawSocket } from "./raw-socket.ts";
 import { TestServer, type TestServerOptions } from "./test-server.ts";
 
 const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
-/** Who has a login from before, and may not log in any more. */
+/** A user with an old login who may no longer log in. */
 export const STRANGER = "eve";
 
-/** Two users who may log in, and one who may everything beside the server's own user; of this system where the server runs as root and their programs as them. */
+/**
+ * Two users who may log in, and one with all permissions beside the server's own user. If the server runs as root they
+ * are users of this system, and their programs run as them.
+ */
 export class People implements AsyncDisposable {
   readonly one: string;
   readonly other: string;
@@ -36,7 +39,7 @@ export class People implements AsyncDisposable {
     return new People([one.name, other.name, admin.name], users.move());
   }
 
-  /** A server that they may log in to. `others`: who has a login there as well. */
+  /** A server that they may log in to. `others`: further users with a login there. */
   async server(
     options: TestServerOptions & { readonly others?: readonly string[] } = {},
   ): Promise<TestServer> {
@@ -66,7 +69,7 @@ export class People implements AsyncDisposable {
   }
 }
 
-/** One of them, or whoever has a token, at a server. */
+/** A user, or the holder of any token, at a server. */
 export class Person {
   readonly server: TestServer;
   readonly headers: Readonly<Record<string, string>>;
@@ -97,13 +100,13 @@ export class Person {
     return NewShare.parse(answer.json);
   }
 
-  /** The ids of the sessions that are listed. */
+  /** The ids of the listed sessions. */
   async listed(): Promise<readonly string[]> {
     const { json } = await this.ask("/api/sessions");
     return json.map(({ id }: SessionRecord) => id);
   }
 
-  /** A socket that was welcomed. */
+  /** A socket that has received WELCOME. */
   connect(): Promise<RawSocket> {
     return RawSocket.open(this.server.url, { headers: this.headers });
   }

@@ -1,4 +1,4 @@
-// A session that prints as many lines as it is told to, on a disk that the test does something to.
+// A session that prints lines on request, on a disk that the test manipulates.
 import { expect } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
@@ -8,13 +8,13 @@ import { TestServer } from "./test-server.ts";
 
 export const LINES_A_MIB = (1024 * 1024) / 8;
 
-/** Prints so many lines of 8 bytes for each line of input that says how many; ends with 6 at its end. */
+/** For each line of input with a number, prints that many lines of 8 bytes; ends with 6 at its end. */
 const PRINTER =
   "stty -echo -onlcr; printf ready; while read count; do seq 1000000 $((999999 + count)); done; exit 6";
 const lines = (count: number): string =>
   Array.from({ length: count }, (_, index) => `${1_000_000 + index}\n`).join("");
 
-/** A server on a disk of its own, with a session that prints and somebody who watches it. */
+/** A server on a disk of its own, with a printing session and a viewer. */
 export async function startPrinter(disk: { readonly path: string }) {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(await TestServer.start({ directory: disk.path }));
@@ -30,7 +30,7 @@ export async function startPrinter(disk: { readonly path: string }) {
     get printed(): string {
       return printed;
     },
-    /** Prints so many lines, and waits until the viewer has them. */
+    /** Prints that many lines, and waits until the viewer has them. */
     async print(count: number): Promise<void> {
       printed += lines(count);
       const { length } = printed;
@@ -39,7 +39,7 @@ export async function startPrinter(disk: { readonly path: string }) {
       expect(live.text === printed).toBe(true);
       expect(live.resyncs).toEqual([]);
     },
-    /** Resolves when the session's record says so of its recording. */
+    /** Resolves when the session's record has this state of its recording. */
     recording: (state: SessionRecord["recording"]): Promise<SessionRecord> =>
       eventually(
         async () => {
@@ -52,7 +52,7 @@ export async function startPrinter(disk: { readonly path: string }) {
       await rest.post(`/api/sessions/${id}/input`, { text: "\u0004" });
       return rest.ended(id);
     },
-    /** What the session host logged of its disk. */
+    /** The session host's log lines about its disk. */
     told: async (): Promise<string[]> => {
       const whole = (await server.hostLog()).split("\n").slice(0, -1);
       const entries = whole.filter((line) => line.includes('"disk '));

@@ -1,4 +1,4 @@
-// The processes of this machine, as /proc shows them, and their end.
+// The processes of this machine, read from /proc, and killing them.
 import { readdirSync, readFileSync } from "node:fs";
 import { type ProcessStat, parseStat } from "../../../src/sessions/pty/process-tree.ts";
 
@@ -11,9 +11,9 @@ export function processStat(pid: number): ProcessStat | undefined {
   }
 }
 
-/** As `process.kill`; one that ended between the look and the kill has what it was to have. */
+/** Like `process.kill`; ignores a process that ended just before the call. */
 export function killIfThere(pid: number, signal: NodeJS.Signals): void {
-  // 0 is the group that runs the tests, and below are other groups.
+  // 0 means the group of the test run, and negative numbers other groups.
   if (pid <= 0) throw new Error(`${pid} is no process`);
   try {
     process.kill(pid, signal);
@@ -22,14 +22,14 @@ export function killIfThere(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** The pids of all processes in that terminal session that have not ended. */
+/** The pids of all running processes in that terminal session. */
 export function sessionMembers(sessionId: number): readonly number[] {
   return all()
     .filter(({ session, isZombie }) => session === sessionId && !isZombie)
     .map(({ pid }) => pid);
 }
 
-/** Ended children of a process that it has not waited for. */
+/** Zombie children of a process. */
 export function zombiesOf(parent: number): readonly number[] {
   const children = new Set(
     readdirSync(`/proc/${parent}/task`).flatMap((thread) =>
@@ -47,7 +47,7 @@ export function residentBytes(pid: number): number {
   return Number(kilobytes ?? 0) * 1024;
 }
 
-/** What a process has open. */
+/** The open files of a process. */
 export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { endProcesses, startTicks } from "../../../src/sessions/pty/process-tree.ts";
 import { type Pty, type PtyExit, spawnPty } from "../../../src/sessions/pty/pty.ts";
 
-/** A program, everything it has written, and its end. Disposing ends it with its jobs. */
+/** A program, its whole output, and its end. Disposal ends it with its jobs. */
 export class Program implements AsyncDisposable {
   readonly pty: Pty;
   readonly ended: Promise<PtyExit>;
@@ -13,7 +13,7 @@ export class Program implements AsyncDisposable {
   readonly #onOutput = new Set<() => void>();
   #ends = 0;
 
-  /** Runs in the folder of temporary files. `onChunk` is called with each chunk of output as it comes. */
+  /** Runs in the folder of temporary files. `onChunk` is called with each chunk of output. */
   constructor(file: string, args: readonly string[], onChunk: (pty: Pty) => void = () => {}) {
     const { promise, resolve } = Promise.withResolvers<PtyExit>();
     this.ended = promise;
@@ -46,7 +46,7 @@ export class Program implements AsyncDisposable {
     return new TextDecoder().decode(this.bytes);
   }
 
-  /** The first match in the output so far and to come. */
+  /** The first match in past or future output. */
   async shows(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const match = pattern.exec(this.text);
@@ -78,7 +78,7 @@ export function shell(script: string): Program {
   return new Program("sh", ["-c", script]);
 }
 
-/** Ended children of this process that nobody waited for. */
+/** Zombie children of this process. */
 export function zombies(): readonly string[] {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, "latin1").split(" ");
   return children.filter((pid) => {

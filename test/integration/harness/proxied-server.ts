@@ -6,12 +6,12 @@ import { TestServer as Server, type TestServer } from "./test-server.ts";
 
 const LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 
-/** Where a proxy will be found, before it is. */
+/** The future address of a proxy that does not run yet. */
 export async function proxyOrigin(): Promise<string> {
   return `https://localhost:${await freePort()}`;
 }
 
-/** `args`: how people prove who they are, and what else there is to say. */
+/** `args`: the login method, and further options. */
 export async function proxiedServer(options: {
   readonly origin: string;
   readonly authority: OpensslAuthority;

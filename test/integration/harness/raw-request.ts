@@ -1,19 +1,19 @@
-// Bytes on a connection, as they are, and what comes back.
+// Sends raw bytes on a connection, and returns the answer.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 export type RawAnswer = {
-  /** Everything that came until the end of the connection. */
+  /** Everything received until the end of the connection. */
   readonly text: string;
-  /** Of each answer, in their order. */
+  /** The status of each answer, in order. */
   readonly statuses: readonly number[];
   /** The `code` of the first error. */
   readonly code: string | undefined;
 };
 
-/** Opened, and nothing said. A reset counts as a close. */
+/** Opens a connection and sends nothing. A reset counts as a close. */
 export async function openConnection(base: string): Promise<Socket> {
   const { hostname, port } = new URL(base);
   const socket = connect(Number(port), hostname);
@@ -22,7 +22,7 @@ export async function openConnection(base: string): Promise<Socket> {
   return socket;
 }
 
-/** What comes on a connection until the server closes it. Rejects when it does not. */
+/** Everything received until the server closes the connection. Rejects if it does not. */
 export async function untilClosed(socket: Socket, ms: number = PATIENCE_MS): Promise<RawAnswer> {
   let text = "";
   socket.on("data", (bytes: Buffer) => {
@@ -32,14 +32,14 @@ export async function untilClosed(socket: Socket, ms: number = PATIENCE_MS): Pro
   return answerOf(text);
 }
 
-/** Writes these bytes, each character one, and gives what comes back. The server is to close the connection. */
+/** Sends the text, one byte per character, and returns the answer. The server must close the connection. */
 export async function sendRaw(base: string, text: string): Promise<RawAnswer> {
   const socket = await openConnection(base);
   socket.write(text, "latin1");
   return await untilClosed(socket);
 }
 
-/** A request whose answer ends the connection. `host`: of the server unless another is given. */
+/** A request with `Connection: close`. `host`: by default the server's. */
 export function rawRequest(base: string, target: string, more: readonly string[] = []): string {
   const lines = [`GET ${target} HTTP/1.1`, `Host: ${new URL(base).host}`, "Connection: close", ...more];
   return `${lines.join("\r\n")}\r\n\r\n`;

@@ -1,4 +1,4 @@
-// A client of /ws that sends what it is told to and keeps what comes, frame by frame.
+// A client of /ws that sends the given frames and keeps received ones.
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
@@ -16,14 +16,14 @@ import { decodeJson, encodeSubscribe } from "../../../src/protocol/frame/payload
 import { decodeResync } from "../../../src/protocol/frame/resync.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
-/** How far back `shows` looks. */
+/** The amount of output that `shows` searches. */
 const SHOWN_BYTES = 64 * 1024;
 const encoder = new TextEncoder();
 
 export type Close = { readonly code: number; readonly reason: string };
 
 export class RawSocket implements AsyncDisposable {
-  /** Everything that came, in order; frames own their bytes. */
+  /** Everything received, in order; frames own their bytes. */
   readonly frames: Frame[] = [];
   readonly #socket: WebSocket;
   readonly #changes = new Emitter<void>();
@@ -47,7 +47,7 @@ export class RawSocket implements AsyncDisposable {
       this.#close = { code, reason: reason.toString() };
       this.#changes.emit();
     });
-    // A close follows.
+    // A close event follows.
     socket.on("error", () => {});
   }
 
@@ -96,7 +96,7 @@ export class RawSocket implements AsyncDisposable {
     this.send(FrameType.INPUT_TEXT, sessionId, text);
   }
 
-  /** Stops reading from the network; what is under way fills the buffers of the system. */
+  /** Stops reading from the network; data in flight fills the system's buffers. */
   pause(): void {
     this.#socket.pause();
   }
@@ -105,7 +105,7 @@ export class RawSocket implements AsyncDisposable {
     this.#socket.resume();
   }
 
-  /** Resolves as soon as `find` finds something in what came. */
+  /** Resolves as soon as `find` returns a value for the received frames. */
   async until<T>(find: () => T | undefined, what: string, ms = PATIENCE_MS): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const check = (): void => {
@@ -122,13 +122,13 @@ export class RawSocket implements AsyncDisposable {
     return await withDeadline(promise, ms, what);
   }
 
-  /** The first frame of that kind, one of the past or one to come. */
+  /** The first past or future frame of that kind. */
   async frame(type: number, isIt: (frame: Frame) => boolean = () => true): Promise<Frame> {
     const check = (): Frame | undefined => this.frames.find((frame) => frame.type === type && isIt(frame));
     return this.until(check, `a frame of type ${type}`);
   }
 
-  /** The JSON of the first frame of that type which `isIt`. */
+  /** The JSON of the first frame of that type that matches `isIt`. */
   async json(type: number, isIt: (value: Record<string, unknown>) => boolean = () => true) {
     const check = (): Record<string, unknown> | undefined => this.jsons(type).find(isIt);
     return this.until(check, `JSON in a frame of type ${type}`);
@@ -138,7 +138,7 @@ export class RawSocket implements AsyncDisposable {
     return this.json(FrameType.EVENT, (event) => event.kind === kind || event.type === kind);
   }
 
-  /** The code of the next ERROR that was not asked for yet, which has a message, too. */
+  /** The code of the next ERROR that no earlier call returned; the frame must have a message, too. */
   async errorCode(): Promise<unknown> {
     const count = this.#errors;
     this.#errors += 1;
@@ -148,7 +148,7 @@ export class RawSocket implements AsyncDisposable {
     return error.code;
   }
 
-  /** Everything that was sent before is dealt with, and told. */
+  /** Resolves when everything sent before is processed, including its errors. */
   async settled(): Promise<void> {
     this.#pings += 1;
     const mark = `settled ${this.#pings}`;
@@ -174,18 +174,18 @@ export class RawSocket implements AsyncDisposable {
     return this.of(type, sessionId).map(({ payload }) => recordOf(decodeJson(payload)));
   }
 
-  /** Bytes of STDOUT and OUTPUT that came, of all sessions. */
+  /** The received bytes of STDOUT and OUTPUT, of all sessions. */
   get outputBytes(): number {
     return this.#outputBytes;
   }
 
-  /** All STDOUT and OUTPUT, of one session or of all, as it came. */
+  /** All received STDOUT and OUTPUT, of one session or of all. */
   output(sessionId?: string): Uint8Array {
     const isOurs = (frame: Frame): boolean => sessionId === undefined || frame.sessionId === sessionId;
     return concatBytes(this.frames.filter(isOurs).map(outputOf));
   }
 
-  /** Looks at the newest output of all sessions, and at screens that came in place of output; not at all that ever came. */
+  /** Searches the newest output of all sessions, and screens sent instead of output; not all that ever arrived. */
   async shows(pattern: RegExp): Promise<RegExpExecArray> {
     return this.until(() => pattern.exec(textOf(this.#newest())) ?? undefined, `output of ${pattern}`);
   }

@@ -1,4 +1,4 @@
-// Between an HQ and a server: passes everything on, and keeps what each said on the WebSocket.
+// Between an HQ and a server: forwards everything, and keeps both sides' messages on the WebSocket.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { WebSocket, WebSocketServer } from "ws";
@@ -7,13 +7,13 @@ import { decodeFrame, type Frame, FrameType } from "../../../src/protocol/frame/
 import { decodeSubscribe } from "../../../src/protocol/frame/payload.ts";
 
 export class RecordingProxy implements AsyncDisposable {
-  /** Frames that the server sent, in order. */
+  /** Frames of the server, in order. */
   readonly answers: Frame[] = [];
   readonly #asked: Frame[] = [];
   readonly #came = new Emitter<void>();
   readonly #http = createServer((incoming, response) => this.#pass(incoming, response));
   readonly #sockets = new WebSocketServer({ server: this.#http });
-  /** The server's origin, to be set before anybody asks. */
+  /** The server's origin, to be set before the first request. */
   target = "";
 
   private constructor() {

@@ -1,4 +1,5 @@
-// A Redis with a replica, a network in front of it, and three Sentinels that know it by that; all with passwords.
+// A Redis with a replica, a network in front of it, and three Sentinels that know it by that network; all with
+// passwords.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
@@ -12,15 +13,15 @@ import { REDIS_PASSWORD, RedisServer, toldBy } from "./redis-server.ts";
 
 const SENTINEL_PASSWORD = "watch&ward+";
 const MASTER = "the-registry";
-/** How many have to agree that the master is gone. */
+/** The number of Sentinels that must agree that the master is down. */
 const QUORUM = 2;
 
 export class RedisSentinels implements AsyncDisposable {
   readonly master: RedisServer;
   readonly replica: RedisServer;
-  /** On the way to the master. */
+  /** The network in front of the master. */
   readonly network: CutProxy;
-  /** With both passwords. */
+  /** Address with both passwords. */
   readonly url: string;
   readonly #ports: readonly number[];
   readonly #owned: AsyncDisposable;
@@ -51,7 +52,7 @@ export class RedisSentinels implements AsyncDisposable {
     return new RedisSentinels({ master, replica, network }, ports, stack.move());
   }
 
-  /** From now on they look for another master when this one is gone; before that they wait. */
+  /** From now on they replace a lost master; before that they wait. */
   async watch(): Promise<void> {
     for (const port of this.#ports) {
       await eventually(() => knowsAll(port), "a Sentinel that knows all");
@@ -118,7 +119,7 @@ async function askSentinel<T>(port: number, question: (redis: Redis) => Promise<
   }
 }
 
-/** The other two and the replica. */
+/** The other two Sentinels and the replica. */
 async function knowsAll(port: number): Promise<true | undefined> {
   const told = String(await askSentinel(port, (redis) => redis.call("SENTINEL", "MASTER", MASTER)));
   return /num-slaves,1,.*num-other-sentinels,2,/.test(told) || undefined;

@@ -1,4 +1,4 @@
-// A real Redis on a free port of loopback, with a folder of its own; it can be stopped, frozen and started again.
+// A real Redis on a free port of loopback, with a folder of its own; it can be stopped, frozen and restarted.
 import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, rm, writeFile } from "node:fs/promises";
@@ -40,7 +40,7 @@ export class RedisServer implements AsyncDisposable {
     this.url = `${scheme}://:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}`;
   }
 
-  /** Needs the program `redis-server`, which Debian has in a package of that name. */
+  /** Needs the program `redis-server`, which is a Debian package of its own. */
   static async start(options: RedisServerOptions = {}): Promise<RedisServer> {
     const folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-redis-"));
     const { tls } = options;
@@ -62,7 +62,7 @@ export class RedisServer implements AsyncDisposable {
     return { cert: file("cert"), key: file("key"), "ca-cert": file("ca") };
   }
 
-  /** Everybody is cut off. */
+  /** Disconnects everybody. */
   async stop({ isDataKept }: { readonly isDataKept: boolean }): Promise<void> {
     if (isDataKept) await this.ask((redis) => redis.save());
     else await rm(join(this.#folder.path, "dump.rdb"), { force: true });
@@ -78,7 +78,7 @@ export class RedisServer implements AsyncDisposable {
     await ended;
   }
 
-  /** As it was when it was stopped, on the same port. */
+  /** Restarts with its data, on the same port. */
   async resume(): Promise<void> {
     const own = [
       "--bind",
@@ -97,7 +97,7 @@ export class RedisServer implements AsyncDisposable {
     await toldBy(child, "Ready to accept connections");
   }
 
-  /** It answers nobody, and nobody is told. */
+  /** Stops answering, without closing connections. */
   freeze(): void {
     this.#process?.kill("SIGSTOP");
   }
@@ -106,7 +106,7 @@ export class RedisServer implements AsyncDisposable {
     this.#process?.kill("SIGCONT");
   }
 
-  /** As somebody who looks at it from outside. */
+  /** A connection for inspection by the test. */
   async ask<T>(question: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = new Redis(this.url, {
       ...{ lazyConnect: true, retryStrategy: () => undefined },
@@ -132,7 +132,7 @@ export class RedisServer implements AsyncDisposable {
   }
 }
 
-/** Resolves when a starting Redis or Sentinel has said so. */
+/** Resolves when a starting Redis or Sentinel has printed its ready line. */
 export async function toldBy(child: ChildProcessByStdio<null, Readable, null>, words: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.once("error", reject);

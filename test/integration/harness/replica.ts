@@ -1,4 +1,4 @@
-// One of the HQs that share a registry on a real Redis, without the HQ.
+// The registry part of an HQ that shares a registry on a real Redis.
 
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { RedisRecords } from "../../../src/hq/registry/redis-records.ts";
@@ -14,7 +14,7 @@ export const OUT_OF_REACH = "registry is unreachable: continuing with the local 
 export const BACK = "registry is back";
 
 type Line = { readonly level: string; readonly message: string } & Readonly<Record<string, unknown>>;
-/** An entry that it heard of; `undefined`: it was removed. */
+/** A received entry; `undefined`: it was removed. */
 type Heard = readonly [name: string, entry: RegistryEntry | undefined];
 
 export class Replica implements AsyncDisposable {
@@ -22,12 +22,12 @@ export class Replica implements AsyncDisposable {
   readonly records: RedisRecords;
   readonly seal: Seal;
   readonly log: Line[] = [];
-  /** What it was told since the start, but for what it read as a whole. */
+  /** All notifications since the start, without the initial reading. */
   readonly news: Heard[] = [];
   readonly #table: SealedTable<RegistryEntry>;
   readonly #texts = new Map<string, string>();
 
-  /** `url`: of the Redis, with credentials. `ca`: an authority that is trusted, PEM. */
+  /** `url`: of the Redis, with credentials. `ca`: a trusted authority, PEM. */
   constructor(
     name: string,
     {
@@ -70,7 +70,7 @@ export class Replica implements AsyncDisposable {
     return replica;
   }
 
-  /** Whether it could replace the entry that it knows. */
+  /** Whether it could replace the entry in the version that it knows. */
   put(name: string, entry: RegistryEntry | undefined): Promise<boolean> {
     return this.putAll([[name, entry]]);
   }
@@ -85,7 +85,7 @@ export class Replica implements AsyncDisposable {
     return this.put(remote.name, { remote });
   }
 
-  /** The entries that it knows and can open. */
+  /** The entries that it knows and can decrypt. */
   get entries(): readonly RegistryEntry[] {
     return [...this.#texts].flatMap(([id, text]) => this.#table.open(id, text) ?? []);
   }

@@ -1,4 +1,4 @@
-// What tests of REST do with sessions again and again: real calls, whole answers.
+// Common session operations of REST tests: real calls, whole answers.
 import supertest from "supertest";
 import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { Follower } from "./follower.ts";
@@ -6,7 +6,7 @@ import { type Answer, ask } from "./http.ts";
 import type { TestServer } from "./test-server.ts";
 
 export class Rest {
-  /** For expectations of status, headers and JSON; `get` and `send` have the exact bytes. */
+  /** For expectations of status, headers and JSON; `get` and `send` return the exact bytes. */
   readonly api: ReturnType<typeof supertest>;
   readonly #server: TestServer;
 
@@ -19,7 +19,7 @@ export class Rest {
     return ask(this.#server.url, path, { headers });
   }
 
-  /** Any other method, with a body that is JSON unless it is text. */
+  /** Any other method; the body is JSON unless it is text. */
   send(method: string, path: string, body?: unknown): Promise<Answer> {
     return ask(this.#server.url, path, { method, body });
   }
@@ -28,7 +28,7 @@ export class Rest {
     return this.send("POST", path, body);
   }
 
-  /** A new session; throws with the whole answer where there is none. */
+  /** Creates a session; throws with the whole answer if that fails. */
   async create(body: object): Promise<SessionRecord> {
     const answer = await this.post("/api/sessions", body);
     if (answer.status !== 200 && answer.status !== 201)
@@ -45,7 +45,7 @@ export class Rest {
     return SessionRecord.parse((await this.get(`/api/sessions/${id}`)).json);
   }
 
-  /** The record of a session that ends by itself, once it has. */
+  /** The record of a session after its program has ended by itself. */
   async ended(id: string): Promise<SessionRecord> {
     using socket = this.#server.connect();
     using follower = Follower.attach(socket, id);
@@ -53,7 +53,7 @@ export class Rest {
     return this.record(id);
   }
 
-  /** Resolves when the session's output has the pattern somewhere. */
+  /** Resolves when the session's output matches the pattern. */
   async shows(id: string, pattern: RegExp): Promise<void> {
     using socket = this.#server.connect();
     using follower = Follower.attach(socket, id);

@@ -1,4 +1,4 @@
-// What a server's /metrics says, taken apart.
+// Parses a server's /metrics.
 import { ask } from "./http.ts";
 
 export type Sample = {
@@ -27,7 +27,7 @@ export class Scrape {
     this.samples = lines.filter((line) => !line.startsWith("#")).map(parse);
   }
 
-  /** Of a server of this machine by its own socket, where nobody logs in. */
+  /** Scrapes a server of this machine by its own socket, which needs no login. */
   static async of(server: string | { readonly url: string; readonly controlDir: string }): Promise<Scrape> {
     const answer =
       typeof server === "string"
@@ -41,7 +41,7 @@ export class Scrape {
     return [...this.types.keys()].sort();
   }
 
-  /** The sum of what has that name and at least these labels. Throws where there is nothing of the kind. */
+  /** The sum of all samples with that name and at least these labels. Throws if there are none. */
   value(name: string, labels: Readonly<Record<string, string>> = {}): number {
     const found = this.samples.filter(
       (sample) =>

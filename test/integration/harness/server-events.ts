@@ -1,4 +1,4 @@
-// The events of a backend at large, in order.
+// The server events of a backend, in order.
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
@@ -21,7 +21,7 @@ export class ServerEvents implements AsyncDisposable {
     return new ServerEvents(backend);
   }
 
-  /** The first that fits, of those that came and those to come. */
+  /** The first matching past or future event. */
   async first(fits: (event: ServerEvent) => boolean): Promise<ServerEvent> {
     const { promise, resolve } = Promise.withResolvers<ServerEvent>();
     using _listening = this.#came.on((event) => {

@@ -1,4 +1,4 @@
-// A disk of its own that is soon full.
+// A small disk that is soon full.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { appendFile, mkdir, mkdtemp, rm, rmdir, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 
 const run = promisify(execFile);
 
-/** A file system in memory with room for so much; mounting it takes root, or sudo without a password. */
+/** A file system in memory with that capacity; mounting it needs root, or sudo without a password. */
 export class SmallDisk implements AsyncDisposable {
   readonly path: string;
 
@@ -17,7 +17,7 @@ export class SmallDisk implements AsyncDisposable {
     this.path = path;
   }
 
-  /** `inodes`: how many files and folders there may be. */
+  /** `inodes`: the maximum number of files and folders. */
   static async make(bytes: number, { inodes }: { readonly inodes?: number } = {}): Promise<SmallDisk> {
     const path = await mkdtemp(join(tmpdir(), "ttyhq-disk-"));
     const owner = `mode=0700,uid=${process.getuid?.()}`;
@@ -26,7 +26,7 @@ export class SmallDisk implements AsyncDisposable {
     return new SmallDisk(path);
   }
 
-  /** Takes all the room that is left, down to the last byte. Returns what gives it back. */
+  /** Fills all remaining space, down to the last byte. Returns a function that frees it. */
   async fill(): Promise<() => Promise<void>> {
     const ballast = join(this.path, "ballast");
     for (const bytes of [1024 * 1024, 1]) {
@@ -37,7 +37,7 @@ export class SmallDisk implements AsyncDisposable {
     return () => rm(ballast);
   }
 
-  /** Takes all the files that are left; once more, also those that came free meanwhile. */
+  /** Uses all remaining inodes; a second call also takes those freed meanwhile. */
   async fillInodes(): Promise<() => Promise<void>> {
     const folder = join(this.path, "many");
     await mkdir(folder, { recursive: true });
@@ -53,7 +53,7 @@ export class SmallDisk implements AsyncDisposable {
   }
 }
 
-/** As soon as nobody uses it any more: a program that was told to end may take a moment to. */
+/** Waits until nobody uses it: a terminated program may take a moment to end. */
 export async function unmount(path: string): Promise<void> {
   const isBusy = (error: unknown): undefined => {
     if (!String(error).includes("busy")) throw error;

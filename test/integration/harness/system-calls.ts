@@ -1,4 +1,4 @@
-// Which programs, files and sockets a process uses, as strace sees it.
+// The programs, files and sockets that a process uses, traced by strace.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -9,15 +9,17 @@ import { createInterface } from "node:readline";
 const TRACED =
   "execve,execveat,open,openat,openat2,connect,clone,clone3,fork,vfork,rename,renameat2,unlink,mkdir";
 
-/** One system call: of a thread of the traced process, or of a process that it started. */
+/** One system call of a thread of the traced process, or of one of its children. */
 export type SystemCall = {
   readonly name: string;
   readonly text: string;
-  /** The child of the traced process that it is of, or that started it; `undefined`: the traced process itself. */
+  /**
+   * The child of the traced process that made the call or started its process; `undefined`: the traced process itself.
+   */
   readonly child: number | undefined;
 };
 
-/** Sees a process from now on. Needs root, or a system that lets a user trace their own processes. */
+/** Traces a process from now on. Needs root, or a system that lets users trace their own processes. */
 export class SystemCallTrace implements AsyncDisposable {
   readonly #strace: ChildProcess;
   readonly #directory: string;
@@ -49,7 +51,7 @@ export class SystemCallTrace implements AsyncDisposable {
     return new SystemCallTrace(strace, directory, threads);
   }
 
-  /** Ends it. Returns what was seen. */
+  /** Ends the trace. Returns the calls. */
   async calls(): Promise<readonly SystemCall[]> {
     await this.#end();
     const lines = (await readFile(join(this.#directory, "calls"), "utf8")).split("\n").filter(Boolean);
@@ -71,7 +73,7 @@ export class SystemCallTrace implements AsyncDisposable {
 
 function callsOf(lines: readonly string[], threads: ReadonlySet<number>): readonly SystemCall[] {
   const own = new Set(threads);
-  /** Who created a process or thread. Its own calls may stand before the end of the call that created it. */
+  /** The creator of a process or thread. Its own calls may precede the end of the call that created it. */
   const creators = new Map<number, number>();
   const calls = wholeCalls(lines);
   for (const { pid, name, text } of calls) {

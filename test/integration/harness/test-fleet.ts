@@ -10,28 +10,28 @@ import { Scrape } from "./scrape.ts";
 import { ServerEvents } from "./server-events.ts";
 import { TestServer, type TestServerOptions } from "./test-server.ts";
 
-/** What proves a remote, and a client, to an HQ that asks for it. */
+/** The credentials of a remote, and a client, at an HQ with logins. */
 export const CREDENTIALS = { username: "fleet", password: "seven seas" } as const;
 
-/** Of a remote: nobody but its HQ gets in. */
+/** The login of a remote: only its HQ is admitted. */
 const REMOTE_LOGIN = { SERVICE_USERNAME: "keeper", SERVICE_PASSWORD: "of the lighthouse" } as const;
-/** TTYHQ_TEST_DIAL=1: the remotes of all fleets dial their HQ, unless a test says how they are reached. */
+/** TTYHQ_TEST_DIAL=1: the remotes of all fleets dial their HQ, unless a test chooses how they are reached. */
 const DIALS = testEnv.TTYHQ_TEST_DIAL === "1";
-/** The same for a remote that a test starts by itself, and the address of such a remote in the HQ's list. */
+/** The same for a remote that a test starts itself, and its address in the HQ's list. */
 export const DIALLING: readonly string[] = DIALS ? ["--hq-dial"] : [];
 export const addressOf = ({ url }: TestServer): string => (DIALS ? DIALLED_URL : url);
 export const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"] as const;
 
 export type TestFleetOptions = {
-  /** How many remotes it begins with; they are called worker-1, worker-2, … */
+  /** The initial number of remotes; they are called worker-1, worker-2, … */
   readonly remotes?: number;
-  /** Whether the HQ asks its clients and remotes for credentials. */
+  /** Whether the HQ requires credentials of clients and remotes. */
   readonly isGuarded?: boolean;
   readonly hqArgs?: readonly string[];
   readonly hqEnv?: Readonly<Record<string, string>>;
-  /** The program of all that it begins with: this version's unless another is given. */
+  /** The program of all initial processes; by default this version's. */
   readonly main?: string;
-  /** Whether the HQ reaches the remotes through tunnels that they open. */
+  /** Whether the HQ reaches the remotes through tunnels. */
   readonly dials?: boolean;
 };
 
@@ -70,7 +70,7 @@ export class TestFleet implements AsyncDisposable {
     return remote;
   }
 
-  /** Starts one more; it need not be let in. `as`: how it is called here where two have the same name. */
+  /** Starts another remote, which need not be admitted. `as`: its name in the test, if two have the same name. */
   async add(name: string, more: TestServerOptions & { readonly as?: string } = {}): Promise<TestServer> {
     const { args = [], env = {}, as = name, ...rest } = more;
     const way = this.#dials && !args.includes("--remote-url") ? ["--hq-dial"] : [];
@@ -86,7 +86,7 @@ export class TestFleet implements AsyncDisposable {
     return remote;
   }
 
-  /** A question to the HQ, as whoever may ask. */
+  /** Sends the HQ a request with the admin's credentials. */
   ask(path: string, question: Question = {}): Promise<Answer> {
     const proof = this.#isGuarded ? { authorization: basic() } : {};
     return ask(this.hq.url, path, { ...question, headers: { ...proof, ...question.headers } });
@@ -102,7 +102,7 @@ export class TestFleet implements AsyncDisposable {
     return record;
   }
 
-  /** Resolves when the HQ has them all. */
+  /** Resolves when the HQ has registered them all. */
   async joined(...names: readonly string[]): Promise<void> {
     await eventually(
       async () => {
@@ -114,8 +114,8 @@ export class TestFleet implements AsyncDisposable {
   }
 
   /**
-   * Resolves when the HQ has them all and follows their sessions. Of a session that began before, it tells as of a changed
-   * one. A remote that dials is registered before its HQ can reach it.
+   * Resolves when the HQ has registered them all and follows their sessions. It reports sessions that began before as
+   * changed. A remote that dials is registered before its HQ can reach it.
    */
   async followed(...names: readonly string[]): Promise<void> {
     await this.joined(...names);
@@ -130,7 +130,7 @@ export class TestFleet implements AsyncDisposable {
     return endpoints.listSessions.reply.json.parse((await this.ask("/api/sessions")).json);
   }
 
-  /** A new session on a remote, through the HQ. */
+  /** Creates a session on a remote, through the HQ. */
   async create(name: string, body: CreateSessionBody): Promise<SessionRecord> {
     const { id: remoteId } = await this.record(name);
     const answer = await this.ask("/api/sessions", { body: { ...body, remoteId } });
@@ -138,7 +138,7 @@ export class TestFleet implements AsyncDisposable {
     return endpoints.createSession.reply.json.parse(answer.json);
   }
 
-  /** What the HQ tells everybody, from now on; of an HQ without a guard. */
+  /** The HQ's server events from now on; for an HQ without logins. */
   async events(): Promise<ServerEvents> {
     const socket = this.hq.connect();
     const events = ServerEvents.of({
@@ -185,7 +185,7 @@ export function basic(
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }
 
-/** The value of a metric that a server shows; of one with labels, the first. */
+/** The value of a server's metric; for one with labels, the first. */
 export async function metric(server: TestServer, name: string): Promise<number> {
   const { text } = await Scrape.of(server);
   const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1];

@@ -18,18 +18,18 @@ import { isRunning } from "../../../src/sessions/pty/process-tree.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { killIfThere } from "./processes.ts";
 
-/** What is tested is what is shipped: the built program. */
+/** Tests run the shipped, built program. */
 export const MAIN = fileURLToPath(new URL("../../../dist/main.js", import.meta.url));
 
 export type TestServerOptions = {
-  /** Beside --port, --bind, --control-dir and --json. Default: no login, no limits. */
+  /** In addition to --port, --bind, --control-dir and --json. Default: no login, no limits. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where its control directory is made; the folder of temporary files unless another is given. */
+  /** The parent of its control directory; by default the folder of temporary files. */
   readonly directory?: string;
-  /** The program to run: this version's unless another is given. */
+  /** The program to run; by default this version's. */
   readonly main?: string;
-  /** Its control directory, in place of a new one: of several servers, whoever is disposed first ends the host. */
+  /** An existing control directory: of several servers, the first disposed one ends the host. */
   readonly controlDir?: string;
 };
 
@@ -55,7 +55,7 @@ export class TestServer implements AsyncDisposable {
     const { directory = tmpdir(), controlDir = await mkdtemp(join(directory, "ttyhq-")) } = options;
     const server = new TestServer(controlDir, options);
     for (;;) {
-      // Not one that the system chose: it gives those to outgoing connections, too, while a server is being restarted.
+      // Not a port that the system chose: it gives those to outgoing connections, too, while a server restarts.
       const port = await freePort();
       try {
         await server.#spawn(port);
@@ -72,7 +72,7 @@ export class TestServer implements AsyncDisposable {
     return this.#listening.url;
   }
 
-  /** Where the server itself is found, where `url` is that of its reverse proxy. */
+  /** The server's own address, if `url` is that of its reverse proxy. */
   get behind(): string {
     return this.#listening.behind ?? this.url;
   }
@@ -81,14 +81,14 @@ export class TestServer implements AsyncDisposable {
     return this.#listening.loginLink ?? "";
   }
 
-  /** Throws where it does not run: 0 would be the group that runs the tests. */
+  /** Throws if it does not run: 0 would be the group of the test run. */
   get pid(): number {
     const pid = this.#process?.pid;
     if (pid === undefined) throw new Error("the server does not run");
     return pid;
   }
 
-  /** Everything that the server processes wrote to standard error so far. */
+  /** The standard error of all server processes so far. */
   get log(): string {
     return this.#log;
   }
@@ -97,12 +97,12 @@ export class TestServer implements AsyncDisposable {
     return join(this.controlDir, "host.sock");
   }
 
-  /** Over TCP, without a token unless one is given. */
+  /** Over TCP, by default without a token. */
   client(token?: string): Client {
     return createClient(createSender(this.#target(token)).send);
   }
 
-  /** A resuming connection to /ws. The caller disposes of it. */
+  /** A resuming connection to /ws. The caller disposes it. */
   connect(token?: string): SessionSocket {
     const target = this.#target(token);
     return new SessionSocket({
@@ -112,7 +112,7 @@ export class TestServer implements AsyncDisposable {
     });
   }
 
-  /** The pid of the session host. Throws where none answers: 0 would be the group that runs the tests. */
+  /** The pid of the session host. Throws if none answers: 0 would be the group of the test run. */
   async hostPid(): Promise<number> {
     const host = await hostHealth(this.hostSocket);
     if (host === undefined) throw new Error(`no session host answers at ${this.hostSocket}`);
@@ -123,17 +123,20 @@ export class TestServer implements AsyncDisposable {
     return readFile(join(this.controlDir, "host.log"), "utf8");
   }
 
-  /** Sends a signal to the server's process, and waits for nothing. */
+  /** Sends a signal to the server's process, without waiting. */
   signal(signal: NodeJS.Signals): void {
     this.#process?.kill(signal);
   }
 
-  /** Resolves when the server processes have written that to standard error: what they write may come behind an answer. */
+  /** Resolves when the server processes have written that to standard error: log lines may follow an answer. */
   async logged(words: string): Promise<void> {
     await eventually(async () => this.log.includes(words) || undefined, `"${words}" in the log`);
   }
 
-  /** Ends the server's process, and tells how it ended, when all of its log is there; the session host goes on. */
+  /**
+   * Ends the server's process, and returns how it ended, once all of its log has arrived; the session host keeps
+   * running.
+   */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<Exit | undefined> {
     const child = this.#process;
     this.#process = undefined;
@@ -144,20 +147,20 @@ export class TestServer implements AsyncDisposable {
     return { code, signal: endSignal };
   }
 
-  /** The server again, on the same port and control directory. */
+  /** Restarts the server on the same port and control directory. */
   async restart(): Promise<void> {
     await this.kill();
     await this.#spawn(Number(new URL(this.url).port));
   }
 
-  /** This version in place of the one that ran, as `restart` does it. */
+  /** Replaces the running version by this one, like `restart`. */
   async upgrade(): Promise<void> {
     await this.kill("SIGTERM");
     this.#main = MAIN;
     await this.restart();
   }
 
-  /** Ends the session host, and resolves when it is gone. Throws where none answers. */
+  /** Ends the session host, and resolves when it is gone. Throws if none answers. */
   async killHost(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const pid = await this.hostPid();
     killIfThere(pid, signal);
@@ -165,7 +168,7 @@ export class TestServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // One that was stopped would not hear of its end.
+    // A stopped (SIGSTOP) host would not notice the end.
     this.signal("SIGCONT");
     await this.kill("SIGTERM");
     const host = await hostHealth(this.hostSocket);
@@ -182,7 +185,7 @@ export class TestServer implements AsyncDisposable {
     const places = ["--bind", "127.0.0.1", "--port", `${port}`, "--control-dir", this.controlDir];
     const child = spawn(process.execPath, [this.#main, "serve", ...places, "--json", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      // A home of its own: what this machine's login shells do at their start is not what is tested.
+      // A separate home: start files of this machine's login shells are not under test.
       env: { ...process.env, HOME: this.controlDir, ...env },
     });
     this.#process = child;
@@ -208,8 +211,8 @@ export class TestServer implements AsyncDisposable {
 }
 
 /**
- * Resolves when that process has ended; throws after 60 s. It is no child of ours, so nobody tells us, and its parent may
- * take a second to notice: until then it has a pid and nothing else.
+ * Resolves when that process has ended; throws after 60 s. It is no child of ours, so it is polled. Its parent may take
+ * a second to notice: until then it has only a pid.
  */
 export async function gone(pid: number): Promise<void> {
   await eventually(async () => !isRunning(pid) || undefined, `the end of process ${pid}`);

@@ -1,4 +1,4 @@
-// A client of HTTPS that keeps cookies as a browser does, shows a certificate where it has one, and follows where it is led.
+// An HTTPS client that keeps cookies like a browser, optionally has a client certificate, and follows redirects.
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -27,7 +27,7 @@ export type Visit = {
 
 export type Page = Answer & { readonly url: string };
 
-/** What a browser sends when somebody follows a link. */
+/** A browser's headers for a followed link. */
 export const NAVIGATION = {
   accept: "text/html,application/xhtml+xml",
   "sec-fetch-mode": "navigate",
@@ -51,7 +51,7 @@ export class TlsClient {
     return await withDeadline(answer(), PATIENCE_MS, `${method} ${url}`);
   }
 
-  /** The head of the answer, with its body still to be read. */
+  /** The head of the answer; the body is still unread. */
   async open(url: string, { method = "GET", headers = {}, body }: Visit = {}): Promise<IncomingMessage> {
     const make = url.startsWith("https:") ? httpsRequest : httpRequest;
     const length = body === undefined ? {} : { "content-length": `${Buffer.byteLength(body)}` };
@@ -65,7 +65,7 @@ export class TlsClient {
     return response;
   }
 
-  /** As a browser goes to an address: from redirect to redirect. */
+  /** Visits an address like a browser, following redirects. */
   async visit(url: string, visit: Visit = {}): Promise<Page> {
     let page = await this.ask(url, { ...visit, headers: { ...NAVIGATION, ...visit.headers } });
     for (let count = 0; page.status >= 301 && page.status <= 308; count++) {
@@ -76,7 +76,7 @@ export class TlsClient {
     return page;
   }
 
-  /** A WebSocket that is open; `url` is the server's. Rejects with the status where it is refused. */
+  /** An open WebSocket; `url` is the server's. Rejects with the status if it is refused. */
   async webSocket(
     url: string,
     headers: Readonly<Record<string, string>> = {},
@@ -94,7 +94,7 @@ export class TlsClient {
     return await withDeadline(promise, PATIENCE_MS, "the WebSocket's opening");
   }
 
-  /** A connection on which the test itself says everything. */
+  /** A connection that the test controls entirely. */
   async raw(url: string): Promise<TLSSocket> {
     const { hostname, port } = new URL(url);
     const socket = connect({ ...this.#options, host: hostname, port: Number(port), servername: "localhost" });
@@ -102,14 +102,14 @@ export class TlsClient {
     return socket;
   }
 
-  /** Those that it sends there, by name. */
+  /** The cookies that it sends there, by name. */
   cookies(url: string): ReadonlyMap<string, string> {
     const { hostname, pathname } = new URL(url);
     const sent = this.#cookies.filter(({ host, path }) => host === hostname && pathname.startsWith(path));
     return new Map(sent.map(({ name, value }) => [name, value]));
   }
 
-  /** Another one with the same cookies. */
+  /** Another client with the same cookies. */
   copy(): TlsClient {
     const copy = new TlsClient(this.#options);
     copy.#cookies = this.#cookies;
@@ -145,5 +145,5 @@ export class TlsClient {
   }
 }
 
-/** By host name, as browsers have them: without the port. */
+/** By host name, without the port, like browsers. */
 type Cookie = { readonly host: string; readonly name: string; readonly path: string; readonly value: string };

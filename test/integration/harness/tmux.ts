@@ -1,4 +1,4 @@
-// A real terminal: tmux on a server of its own, driven by keys and read from its screen.
+// A real terminal: tmux with its own server, controlled by keys and read from its screen.
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -7,16 +7,16 @@ import { PATIENCE_MS } from "./patience.ts";
 
 const run = promisify(execFile);
 
-/** Between two looks at the screen. */
+/** Between two checks of the screen. */
 const POLL_MS = 60;
 
 export type TerminalSize = { readonly cols: number; readonly rows: number };
 
-/** One window of tmux with a shell in it. Disposing it ends everything in it. */
+/** One window of tmux with a shell. Disposal ends all its programs. */
 export class Tmux implements AsyncDisposable {
   readonly #name = `ttyhq-test-${randomUUID()}`;
 
-  /** The shell's prompt is `outer> `; it finds `env` in its environment. */
+  /** The shell's prompt is `outer> `, and `env` is its environment. */
   static async open(size: TerminalSize, env: Readonly<Record<string, string>> = {}): Promise<Tmux> {
     const tmux = new Tmux();
     const settings = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
@@ -51,7 +51,7 @@ export class Tmux implements AsyncDisposable {
     await this.#command("resize-window", "-x", String(cols), "-y", String(rows));
   }
 
-  /** The screen as text, spaces at the ends of lines as they are in `PS1`. */
+  /** The screen as text; trailing spaces as in `PS1`. */
   async screen(): Promise<string> {
     return await this.#command("capture-pane", "-p", "-J");
   }
@@ -61,12 +61,12 @@ export class Tmux implements AsyncDisposable {
     return await this.#command("capture-pane", "-p", "-e", "-J");
   }
 
-  /** What scrolled off as well. */
+  /** Includes the scrollback. */
   async history(): Promise<string> {
     return await this.#command("capture-pane", "-p", "-J", "-S", "-");
   }
 
-  /** Waits until the screen shows it; what it shows instead is in the error. */
+  /** Waits until the screen matches; the error contains the actual screen. */
   async shows(pattern: RegExp | string): Promise<string> {
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
@@ -77,7 +77,7 @@ export class Tmux implements AsyncDisposable {
     }
   }
 
-  /** Whether the terminal is in the modes in which a shell reads lines, by tmux's own account. */
+  /** Whether the terminal is in a shell's line mode, according to tmux. */
   async modes(): Promise<string> {
     const names = ["alternate_on", "cursor_flag", "keypad_cursor_flag", "mouse_any_flag", "origin_flag"];
     return await this.#command("display-message", "-p", names.map((name) => `${name}=#{${name}}`).join(" "));

@@ -1,4 +1,4 @@
-// `ttyhq up` as a script runs it.
+// `ttyhq up` in a script's mode.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const Up = z.strictObject({
 });
 export type Up = z.infer<typeof Up>;
 
-/** Disposing it ends everything that works in its directory, by force where it has to, and removes that. */
+/** Disposal ends all processes of its directory, by force if needed, and removes the directory. */
 export class UpCommand implements AsyncDisposable {
   readonly directory: string;
   readonly exit: Promise<Exit>;
@@ -38,7 +38,7 @@ export class UpCommand implements AsyncDisposable {
     const places = ["--control-dir", join(directory, "c"), "--port", "0", "--json"];
     this.#child = spawn(process.execPath, [MAIN, "up", ...places, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      // A home of its own: what this machine's login shells do at their start is not what is tested.
+      // A separate home: start files of this machine's login shells are not under test.
       env: { ...process.env, HOME: directory, SERVICE_PASSWORD: "of another server" },
     });
     const { stdout, stderr } = this.#child;
@@ -58,12 +58,12 @@ export class UpCommand implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
-  /** What it wrote to standard error so far. */
+  /** Its standard error so far. */
   get errors(): string {
     return this.#errors;
   }
 
-  /** What it says when everything runs. Throws what it says instead. */
+  /** Its announcement that everything runs. Throws other output. */
   async up(): Promise<Up> {
     const { value, done } = await withDeadline(this.#lines.next(), START_TIMEOUT_MS, "the start");
     if (done === true) throw new Error(`nothing came up: ${this.#errors}`);
@@ -89,7 +89,7 @@ export class UpCommand implements AsyncDisposable {
     return await withDeadline(this.exit, STOP_TIMEOUT_MS, "the end of ttyhq up");
   }
 
-  /** The command lines of all that works in its directory, this command left out. */
+  /** The command lines of all other processes of its directory. */
   processes(): readonly string[] {
     return this.#found().map(({ line }) => line);
   }
@@ -115,12 +115,12 @@ export class UpCommand implements AsyncDisposable {
   }
 }
 
-/** Of a machine of the cluster, by the socket in its control directory. */
+/** Sends a request to a machine of the cluster, by the socket in its control directory. */
 export function clientOf({ controlDir }: { readonly controlDir: string }): Client {
   return createClient(createSender({ socketPath: join(controlDir, "server.sock") }).send);
 }
 
-/** Empty for a process that has ended. */
+/** Empty for an ended process. */
 function commandLine(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");

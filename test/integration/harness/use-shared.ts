@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 
-/** Starts a server, or the like, for the tests of the file. Returns a function that gives it to each test. */
+/** Starts a server or the like for all tests of the file. Returns a function that gives it to each test. */
 export function useShared<T extends AsyncDisposable>(start: () => Promise<T>): () => T {
   let opened: T | undefined;
   beforeAll(async () => {

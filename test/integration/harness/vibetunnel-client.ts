@@ -1,5 +1,5 @@
-// A VibeTunnel v3 client, written from the facts alone and sharing no code with the product: what it understands, an
-// existing client understands. Sections are those of the facts document.
+// A VibeTunnel v3 client, written only from the facts and sharing no code with the product: it represents existing
+// clients. Sections are those of the facts document.
 import { setTimeout as pause } from "node:timers/promises";
 import { PATIENCE_MS } from "./patience.ts";
 
@@ -10,7 +10,7 @@ const TYPE = {
 
 export type OldFrame = { readonly type: number; readonly sessionId: string; readonly payload: Buffer };
 
-/** 1.2: what the official decoders drop is dropped. */
+/** 1.2: drops whatever the official decoders drop. */
 export function decodeOldFrame(message: Buffer): OldFrame | undefined {
   if (message.length < 12 || message.readUInt16LE(0) !== 0x5654 || message[2] !== 3) return undefined;
   const idLength = message.readUInt32LE(4);
@@ -50,7 +50,7 @@ export class VibeTunnelClient implements AsyncDisposable {
     this.#token = token;
   }
 
-  /** `url` is the server's, with http; `token` that of a login, where it asks for one. */
+  /** `url` is the server's, with http; `token` is that of a login, if required. */
   static async open(url: string, token?: string): Promise<VibeTunnelClient> {
     const client = new VibeTunnelClient(url, token);
     client.#connect(1_000);
@@ -58,7 +58,7 @@ export class VibeTunnelClient implements AsyncDisposable {
     return client;
   }
 
-  /** Messages that it could not read. */
+  /** Messages that it could not decode. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -86,7 +86,7 @@ export class VibeTunnelClient implements AsyncDisposable {
     this.#send(TYPE.INPUT_KEY, sessionId, Buffer.from(key));
   }
 
-  /** 1.11: the web client keeps to these bounds. */
+  /** 1.11: the limits of the web client. */
   resize(sessionId: string, cols: number, rows: number): void {
     const payload = Buffer.alloc(8);
     payload.writeUInt32LE(Math.min(1000, Math.max(20, cols)), 0);
@@ -98,7 +98,7 @@ export class VibeTunnelClient implements AsyncDisposable {
     this.#send(TYPE.KILL, sessionId, Buffer.from(signal));
   }
 
-  /** 1.11: what the web client sends every 20 s. */
+  /** 1.11: the web client's message every 20 s. */
   ping(): void {
     this.#send(TYPE.PING, "", Buffer.from("ping"));
   }
@@ -113,7 +113,7 @@ export class VibeTunnelClient implements AsyncDisposable {
     );
   }
 
-  /** 1.12: each STDOUT frame is text of its own. */
+  /** 1.12: each STDOUT frame is decoded separately. */
   text(sessionId: string): string {
     const decoder = new TextDecoder("utf-8", { fatal: true });
     return this.of("STDOUT", sessionId)
@@ -125,12 +125,12 @@ export class VibeTunnelClient implements AsyncDisposable {
     return this.of("EVENT", sessionId).map(({ payload }) => JSON.parse(payload.toString()));
   }
 
-  /** 1.8: what the web client takes for the exit, and what the iOS client does. */
+  /** 1.8: the exit event of the web client, and of the iOS client. */
   exitCode(sessionId: string): unknown {
     return this.events(sessionId).find(({ kind }) => kind === "exit")?.exitCode;
   }
 
-  /** The newest screen of a session, as the iOS client draws it: it refuses less than 32 bytes. */
+  /** The newest screen of a session in the iOS client, which refuses less than 32 bytes. */
   screen(sessionId: string): OldScreen | undefined {
     const snapshots = this.of("SNAPSHOT_VT", sessionId).filter(({ payload }) => payload.length >= 32);
     const newest = snapshots.at(-1);
@@ -160,7 +160,7 @@ export class VibeTunnelClient implements AsyncDisposable {
     await this.until(() => this.#socket?.readyState === WebSocket.CLOSED);
   }
 
-  /** 1.11: after a loss it connects again, after 1 s, doubled up to 30 s, and sends its SUBSCRIBEs again. */
+  /** 1.11: reconnects after a loss, after 1 s, doubled up to 30 s, and sends its SUBSCRIBEs again. */
   #connect(delayMs: number): void {
     const query = this.#token === undefined ? "" : `?token=${encodeURIComponent(this.#token)}`;
     const socket = new WebSocket(`${this.#url.replace("http", "ws")}/ws${query}`);
@@ -215,7 +215,7 @@ export type OldScreen = {
   readonly rows: readonly (readonly OldCell[])[];
 };
 
-/** Section 2: a snapshot, decoded by the order of tests that the web and iOS clients have. */
+/** Section 2: decodes a snapshot in the test order of the web and iOS clients. */
 export function decodeOldScreen(bytes: Buffer): OldScreen {
   if (bytes.readUInt16LE(0) !== 0x5654 || bytes[2] !== 1) throw new Error("no snapshot");
   const [cols, count] = [bytes.readUInt32LE(4), bytes.readUInt32LE(8)];

@@ -5,7 +5,7 @@ import { PATIENCE_MS } from "./patience.ts";
 
 const MAX_VIEW_BYTES = 512 * 1024 * 1024;
 
-/** A view of a session to its end. */
+/** Reads a view of a session to its end. */
 export async function viewBytes(backend: SessionBackend, id: string, view: View): Promise<Uint8Array> {
   return withDeadline(
     async (signal) => collectBytes((await backend.view(id, view, signal)).body, MAX_VIEW_BYTES),

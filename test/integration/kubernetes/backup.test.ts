@@ -1,4 +1,4 @@
-// A namespace that has lost its secrets, its pods and its volumes, and what k8s/backup and k8s/restore save of it.
+// A namespace that has lost its secrets, its pods and its volumes, and its recovery with k8s/backup and k8s/restore.
 import { mkdtempDisposable, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
 
 const stage = stagedCluster({ remotes: 1 });
 
-/** What a login of the HQ opens, whoever the client of the tests is by now. */
+/** An old login of the HQ works, regardless of the tests' current client. */
 async function statusFor(url: string, token: string): Promise<number> {
   const { status } = await ask(url, "/api/sessions", { headers: { authorization: `Bearer ${token}` } });
   return status;

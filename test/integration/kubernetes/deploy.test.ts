@@ -10,7 +10,7 @@ import { Kubectl } from "./kubectl.ts";
 import { isLab } from "./overlay.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
-/** Those without kinds that a cluster may not have. */
+/** Overlays without kinds that a cluster may lack. */
 const OVERLAYS = [
   "base",
   ...["tls", "ha", "ha-sentinel", "canary", "on-delete", "ingress", "monitoring"].map(

@@ -1,4 +1,5 @@
-// Two HQs that share a registry in a Redis with Sentinels: pods that go away one after the other, under viewers of both.
+// Two HQs that share a registry in a Redis with Sentinels: their pods are removed one after the other, under viewers of
+// both.
 import { expect, test } from "vitest";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { ServiceError } from "../../../src/protocol/errors.ts";
@@ -52,7 +53,7 @@ test("a pod of two HQs is deleted, and both are updated: viewers lose no byte, g
   await cluster.rolledOut(HQ_DEPLOYMENT);
   await without(next);
   await show.goesOn();
-  // Without the end, when what is left comes at once to all of them.
+  // Without the end, when the rest arrives at once for all of them.
   const { ms } = show.worst;
   console.log(
     `two HQs: the worst stall of ${VIEWERS} viewers was ${Math.round(ofDeletion)} ms until a deleted pod was replaced, and ` +
@@ -65,7 +66,7 @@ test("a pod of two HQs is deleted, and both are updated: viewers lose no byte, g
 
 test("the primary of the Redis is gone: viewers notice nothing, and writes are refused until a replica has its place", async () => {
   const { cluster } = stage;
-  // Two Sentinels have to agree, and one is gone with the primary.
+  // Two Sentinels must agree, and one is lost with the primary.
   const [hesitant] = OTHER_REDIS;
   using show = await Show.open(cluster, REMOTE, VIEWERS);
   await Promise.all(OTHER_REDIS.map((pod) => knowsAll(cluster, pod)));
@@ -73,7 +74,7 @@ test("the primary of the Redis is gone: viewers notice nothing, and writes are r
   await writes();
 
   await askSentinel(cluster, hesitant, "SET ttyhq down-after-milliseconds 600000");
-  // Nothing brings the pod back before it is wanted.
+  // Prevents the pod from returning early.
   await cluster.kubectl.does("delete", REDIS, "--cascade=orphan");
   await cluster.kubectl.does("delete", "pod", FIRST_REDIS, "--force", "--grace-period=0");
   await cluster.eventually(isRefused, "the refusal of a ticket");

@@ -9,7 +9,7 @@ const PORT = 4020;
 const Service = z.object({ spec: z.object({ ports: z.array(z.object({ nodePort: z.int() })) }) });
 const Secret = z.object({ data: z.record(z.string(), z.string()) });
 
-/** By the address of the oldest node: it stays the same whatever becomes of the HQ's pods. */
+/** By the address of the oldest node, which does not depend on the HQ's pods. */
 export async function plainAccess(kubectl: Kubectl): Promise<Access> {
   const { spec } = await kubectl.get(Service, "service", SERVICE);
   const [oldest] = await kubectl.nodes();
@@ -17,7 +17,7 @@ export async function plainAccess(kubectl: Kubectl): Promise<Access> {
   return { url: `http://${address}:${spec.ports[0]?.nodePort}`, credentials: await login(kubectl) };
 }
 
-/** By a name that the certificate has, as long as the HQ's pod lives. What leads there goes onto the stack. */
+/** By a name in the certificate, during the life of the HQ's pod. The forward goes onto the stack. */
 export async function encryptedAccess(kubectl: Kubectl, stack: AsyncDisposableStack): Promise<Access> {
   const { port } = stack.use(await PortForward.open(kubectl, SERVICE, PORT));
   const ca = await secret(kubectl, "ttyhq-ca", "ca.crt");

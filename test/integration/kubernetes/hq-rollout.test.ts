@@ -10,7 +10,9 @@ const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
 
 const stage = stagedCluster({ remotes: REMOTES.length });
 
-/** Replaces the HQ's pod. Resolves with when that was asked for and when the next one was ready, of performance.now(). */
+/**
+ * Replaces the HQ's pod. Resolves with the times of the request and of the next pod's readiness, of performance.now().
+ */
 async function updated(): Promise<{ readonly askedMs: number; readonly readyMs: number }> {
   const { cluster } = stage;
   const before = await cluster.hq();
@@ -38,7 +40,7 @@ test("a rolling update of the HQ under 20 viewers: each goes on by itself at its
     .map(({ worst }) => worst)
     .reduce((worst, stall) => (stall.ms > worst.ms ? stall : worst));
   const since = (atMs: number): number => Math.round(atMs - askedMs);
-  // What lies before the pod was ready is Kubernetes' part of the stall, and the HQ's shutdown and start; the rest is ours.
+  // The part of the stall before the pod was ready is Kubernetes' and the HQ's shutdown and start; the rest is ours.
   console.log(
     `rolling update of the HQ: the next pod was ready after ${since(readyMs)} ms; the worst stall of ${viewers.length} ` +
       `viewers was ${Math.round(ms)} ms, from ${since(beganMs)} to ${since(beganMs + ms)} ms`,

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { output, type Ran, type RunOptions, run } from "../containers/docker.ts";
 
-/** Of a command that does not wait for anything in the cluster. */
+/** For a command that does not wait for the cluster. */
 const COMMAND_TIMEOUT_MS = 60_000;
-/** Of one that does. */
+/** For a command that does. */
 export const CHANGE_TIMEOUT_MS = 180_000;
 const LOG_LINES = 15;
 
@@ -36,7 +36,7 @@ export const Pod = z.object({
 export type Pod = z.infer<typeof Pod>;
 const Pods = z.object({ items: z.array(Pod) });
 const Address = z.object({ type: z.string(), address: z.string() });
-/** One that joins at this moment has no addresses yet. */
+/** A joining node has no addresses yet. */
 const Node = z.object({
   metadata: Metadata,
   status: z.object({ addresses: z.array(Address).default([]) }),
@@ -50,17 +50,17 @@ export class Kubectl {
     this.namespace = namespace;
   }
 
-  /** To its end, whatever that is. */
+  /** Runs it to its end, successful or not. */
   run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
     return run("kubectl", this.#all(args), { timeoutMs: COMMAND_TIMEOUT_MS, ...options });
   }
 
-  /** Its standard output; throws with everything it said when it fails. */
+  /** Its standard output; throws with all its output if it fails. */
   does(...args: string[]): Promise<string> {
     return output("kubectl", this.#all(args), { timeoutMs: COMMAND_TIMEOUT_MS });
   }
 
-  /** The same for a command that waits until something has come about. */
+  /** The same for a command that waits for a condition. */
   awaits(...args: string[]): Promise<string> {
     const limited = [...args, `--timeout=${CHANGE_TIMEOUT_MS / 1000}s`];
     return output("kubectl", this.#all(limited), { timeoutMs: CHANGE_TIMEOUT_MS + COMMAND_TIMEOUT_MS });
@@ -74,13 +74,13 @@ export class Kubectl {
     return this.get(Pod, "pod", name);
   }
 
-  /** Those that are not on their way out, in the order of their names. */
+  /** Without terminating ones, in the order of their names. */
   async pods(selector: string): Promise<readonly Pod[]> {
     const pods = await this.allPods(selector);
     return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  /** Also those that are ending, in the order of their names. */
+  /** Including terminating ones, in the order of their names. */
   async allPods(selector: string): Promise<readonly Pod[]> {
     const { items } = await this.get(Pods, "pods", `--selector=${selector}`);
     return items.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -91,17 +91,17 @@ export class Kubectl {
     return (await this.get(Nodes, "nodes", "--sort-by=.metadata.creationTimestamp")).items;
   }
 
-  /** A script of the shell in a container of a pod. */
+  /** Runs a shell script in a container of a pod. */
   sh(pod: string, container: string, script: string): Promise<string> {
     return this.does("exec", pod, `--container=${container}`, "--", "sh", "-c", script);
   }
 
-  /** A signal to the server or session host of a container, whatever init and supervisor started it. */
+  /** Sends a signal to the server or session host of a container, below its init and supervisor. */
   async signal(pod: string, container: string, signal: "CONT" | "KILL" | "STOP" | "TERM"): Promise<void> {
     await this.sh(pod, container, `kill -${signal} $(pgrep -of "^node ")`);
   }
 
-  /** What an operator looks at first: all that is there, what befell it, and the ends of the logs. */
+  /** An operator's first overview: all objects, their events, and the ends of the logs. */
   async scene(): Promise<string> {
     const commands = [
       ["get", "all,pvc,pdb,networkpolicy", "--output=wide"],
@@ -121,12 +121,12 @@ export class Kubectl {
   }
 }
 
-/** Whether all its containers serve. */
+/** Whether all its containers are ready. */
 export function isReady({ status }: Pod): boolean {
   return status.conditions.some(({ type, status: value }) => type === "Ready" && value === "True");
 }
 
-/** What is known of one of its containers. */
+/** The status of one of its containers. */
 export function containerOf({ metadata, status }: Pod, name: string): z.infer<typeof ContainerStatus> {
   const found = status.containerStatuses.find((container) => container.name === name);
   if (found === undefined) throw new Error(`nothing is known of ${name} in ${metadata.name}`);

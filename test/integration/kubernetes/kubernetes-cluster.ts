@@ -1,4 +1,4 @@
-// ttyhq deployed from the project's own files, in a namespace of its own, on the cluster that KUBECONFIG names.
+// ttyhq deployed from the project's own files, in a namespace of its own, on the cluster of KUBECONFIG.
 import { randomBytes } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,27 +22,27 @@ export const REMOTES = "statefulset/ttyhq-remote";
 /** The kinds whose pods stay away from the spare node. */
 const PINNED = { none: "Deployment|StatefulSet", hq: "StatefulSet", all: undefined };
 
-/** What the HQ answers when it does not reach a remote, or has just removed it. */
+/** The HQ's codes for an unreachable or just removed remote. */
 const UNREACHED: readonly string[] = ["remote_unreachable", "remote_timeout", "remote_not_found"];
 
 export type StartOptions = {
-  /** Two unless given. */
+  /** Default: two. */
   readonly remotes?: number;
   /** With the component `tls`. */
   readonly hasTls?: boolean;
   /** Two HQs, with the component `ha` and this one. */
   readonly sharedRegistry?: "redis" | "redis-sentinel";
-  /** Of the HQ: VARIABLE=value. */
+  /** For the HQ: VARIABLE=value. */
   readonly settings?: readonly string[];
-  /** Of the remotes. */
+  /** For the remotes. */
   readonly remoteSettings?: readonly string[];
-  /** On top of the project's own files: entries of a kustomization. */
+  /** In addition to the project's own files: entries of a kustomization. */
   readonly patches?: readonly object[];
-  /** Which of its pods may be placed on the spare node. None unless given: it dies while other tests run. */
+  /** The pods that may be placed on the spare node. Default: none, because it dies while other tests run. */
   readonly spareNodeUse?: keyof typeof PINNED;
 };
 
-/** Disposing it removes the namespace and everything in it. */
+/** Disposal removes the namespace with its content. */
 export class KubernetesCluster implements AsyncDisposable {
   readonly kubectl: Kubectl;
   readonly #options: StartOptions;
@@ -54,7 +54,9 @@ export class KubernetesCluster implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Resolves when the HQ is ready and all remotes are, and registered. Rejects with the scene, and leaves nothing behind. */
+  /**
+   * Resolves when the HQ is ready and all remotes are ready and registered. Rejects with the scene, after cleaning up.
+   */
   static async start(options: StartOptions = {}): Promise<KubernetesCluster> {
     const cluster = new KubernetesCluster(`ttyhq-test-${randomBytes(4).toString("hex")}`, options);
     try {
@@ -67,7 +69,7 @@ export class KubernetesCluster implements AsyncDisposable {
     }
   }
 
-  /** Of the HQ, with the login that was made for it. Without TLS it stays the same whatever becomes of the HQ's pods. */
+  /** The HQ's client, with its generated login. Without TLS its address does not depend on the HQ's pods. */
   get client(): ServerClient {
     if (this.#client === undefined) throw new Error("the cluster has not started");
     return this.#client;
@@ -91,14 +93,17 @@ export class KubernetesCluster implements AsyncDisposable {
     return pod;
   }
 
-  /** The id that a remote has at the HQ, once it is registered there. */
+  /** The id of a remote at the HQ, once it is registered there. */
   remoteId(name: string): Promise<string> {
     const check = async (): Promise<string | undefined> =>
       (await this.client.api.call(endpoints.listRemotes)).find((remote) => remote.name === name)?.id;
     return this.eventually(check, `the registration of ${name}`);
   }
 
-  /** Resolves when the HQ lists these remotes and no others, and reaches each: DNS may know a new pod after it has registered. */
+  /**
+   * Resolves when the HQ lists exactly these remotes, and reaches each: DNS may know a new pod only after it has
+   * registered.
+   */
   async lists(names: readonly string[]): Promise<void> {
     const check = async (): Promise<true | undefined> => {
       const listed = (await this.client.api.call(endpoints.listRemotes)).map(({ name }) => name);
@@ -119,7 +124,7 @@ export class KubernetesCluster implements AsyncDisposable {
     }
   }
 
-  /** Resolves when another pod has taken this one's place and is ready. */
+  /** Resolves when another pod has replaced this one and is ready. */
   replaced({ metadata: { name, uid } }: Pod): Promise<Pod> {
     const check = async (): Promise<Pod | undefined> => {
       const pod = (await this.remotes()).find((each) => each.metadata.name === name);
@@ -128,12 +133,12 @@ export class KubernetesCluster implements AsyncDisposable {
     return this.eventually(check, `another pod ${name}`);
   }
 
-  /** Resolves when a rollout of all pods has come to its end. */
+  /** Resolves when a rollout of all pods is complete. */
   async rolledOut(what: string): Promise<void> {
     await this.kubectl.awaits("rollout", "status", what);
   }
 
-  /** Looks again and again. What it rejects with shows the whole cluster. */
+  /** Polls. Its error shows the whole cluster. */
   async eventually<T>(check: () => Promise<T | undefined>, what: string): Promise<T> {
     try {
       return await eventually(check, what, { timeoutMs: CHANGE_TIMEOUT_MS });
@@ -154,7 +159,7 @@ export class KubernetesCluster implements AsyncDisposable {
     );
   }
 
-  /** Puts the project's files into the cluster again, as they were put there at the start. */
+  /** Applies the project's files again, as at the start. */
   async apply(): Promise<void> {
     await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-k8s-"));
     const kustomization = await this.#kustomization(folder.path, this.#options);
@@ -177,7 +182,7 @@ export class KubernetesCluster implements AsyncDisposable {
     await this.lists(names);
   }
 
-  /** What an operator's own overlay would be. Limits of calls are for people, not for tests. */
+  /** Like an operator's overlay. The tests exceed limits for people. */
   async #kustomization(folder: string, options: StartOptions): Promise<object> {
     const { settings = [], remoteSettings = [], patches = [], spareNodeUse = "none" } = options;
     const pinned = NODE_PROGRAM && PINNED[spareNodeUse];

@@ -24,12 +24,12 @@ test("remotes are reached by the HQ and by nobody else, and reach nothing in the
   await network.becomes("connected", "another", "another", stranger);
   await network.becomes("silence", "ttyhq-remote-0", "session-host", stranger);
   await network.becomes("silence", hq.metadata.name, "hq", stranger);
-  // Nothing listens there: who may ask is refused, and who may not hears nothing.
+  // Nothing listens there: an allowed connection is refused, a forbidden one gets no answer.
   await network.becomes("ECONNREFUSED", "another", "another", stranger, DNS_PORT);
   await network.becomes("silence", "ttyhq-remote-0", "session-host", stranger, DNS_PORT);
   await network.becomes("connected", "ttyhq-remote-0", "session-host", "ttyhq-hq");
 
-  // It is the labels that make the difference.
+  // The labels make the difference.
   await cluster.kubectl.does("label", "pod", "another", HQ, "app.kubernetes.io/name=ttyhq");
   await network.becomes("connected", "another", "another", one);
 });

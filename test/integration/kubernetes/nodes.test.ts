@@ -1,5 +1,5 @@
-// A node that is emptied, and one that dies: of a remote, and of one of two HQs. Where no program gives the cluster a spare one
-// this is left out. In one file, as there is one such node.
+// A drained node, and one that dies: that of a remote, and that of one of two HQs. Skipped without a program that adds
+// a spare node. In one file, because there is only one such node.
 import { describe, expect, test } from "vitest";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
@@ -21,10 +21,10 @@ const WORST_STALL_OF_LOSS_MS = 30_000;
 
 describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", () => {
   const stage = stagedCluster({ remotes: 1, spareNodeUse: "all" });
-  // Later than the cluster, whose first pods are elsewhere for that.
+  // Joined after the cluster started, so that its first pods are elsewhere.
   const spare = stagedSpareNode(() => stage.cluster.kubectl);
 
-  /** A second remote, on the spare node: pods spread. */
+  /** A second remote, on the spare node, because pods spread. */
   async function secondRemote(): Promise<Pod> {
     const { cluster } = stage;
     await cluster.kubectl.does("scale", REMOTES, "--replicas=2");
@@ -42,7 +42,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", ()
     return shell;
   }
 
-  /** What is known of a session whose pod is another one by now. */
+  /** The data about a session whose pod was replaced. */
   async function isOver(sessionId: string, seen: Uint8Array): Promise<void> {
     const { client } = stage.cluster;
     const check = async (): Promise<true | undefined> => {
@@ -54,7 +54,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", ()
     expect(Buffer.compare(stored, seen)).toBe(0);
   }
 
-  // What a node filters is what it forwards, in many clusters: to an API server on the same node goes nothing of that.
+  // Many clusters filter only forwarded packets, not those to an API server on the same node.
   test("is joined: its remote does not reach the API server, which other pods there do", async () => {
     const { cluster } = stage;
     const network = new PodNetwork(cluster);
@@ -64,7 +64,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", ()
     await network.becomes("connected", "bystander", "bystander", api, API_PORT);
     await network.becomes("silence", MOVES, "session-host", api, API_PORT);
     await network.becomes("silence", MOVES, "server", api, API_PORT);
-    // A drain leaves nobody behind who would start it again.
+    // A drain leaves no pod that would start it again.
     await cluster.kubectl.does("delete", "pod", "bystander", "--force", "--grace-period=0");
   });
 
@@ -101,7 +101,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", ()
     using stays = await shellOn(STAYS);
     using moves = await shellOn(MOVES);
     const { sessionId } = moves;
-    // A recording is on the disk a moment after it was seen.
+    // A recording is on the disk a moment after its output was seen.
     const flushed = async (): Promise<true | undefined> => {
       const stored = await cluster.client.api.bytes(endpoints.sessionOutput, { params: { id: sessionId } });
       return stored.length === moves.offset || undefined;
@@ -113,7 +113,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", ()
     await cluster.lists([STAYS]);
     await answers(stays, 144);
     await cluster.kubectl.awaits("wait", `node/${node.name}`, "--for=condition=Ready=Unknown");
-    // Whether the machine is gone for good only its operator knows: Kubernetes waits until it is told.
+    // Only the operator knows that the machine is gone for good: Kubernetes waits for that information.
     await cluster.kubectl.does("cordon", node.name);
     await cluster.kubectl.does("delete", "pod", MOVES, "--force", "--grace-period=0");
     const after = await cluster.replaced(before);
@@ -129,11 +129,11 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", ()
 });
 
 describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two HQs", () => {
-  // Earlier than the cluster, so that its HQs spread.
+  // Joined before the cluster starts, so that its HQs spread.
   const spare = stagedSpareNode(() => new Kubectl("default"));
   const stage = stagedCluster({ remotes: 1, sharedRegistry: "redis", spareNodeUse: "hq" });
 
-  /** Resolves when two HQs are ready, with the one on the spare node. */
+  /** Resolves when two HQs are ready, one of them on the spare node. */
   function spread(): Promise<Pod> {
     return stage.cluster.eventually(async () => {
       const pods = await stage.cluster.kubectl.allPods(HQ);
@@ -142,7 +142,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two HQs", () => 
     }, "an HQ on each node");
   }
 
-  /** The end does not count, when what is left comes at once to all of them. */
+  /** The end does not count, because the rest arrives at once for all of them. */
   async function finish(show: Show, what: string, longestMs: number): Promise<void> {
     const { ms } = show.worst;
     console.log(

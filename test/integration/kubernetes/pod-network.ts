@@ -1,9 +1,9 @@
-// Who reaches whom in a namespace: connections from pods, and pods of somebody else.
+// Reachability in a namespace: connections from pods, and pods of other owners.
 import { IMAGE } from "../containers/built-image.ts";
 import type { Pod } from "./kubectl.ts";
 import type { KubernetesCluster } from "./kubernetes-cluster.ts";
 
-/** A packet that a policy drops is answered by nobody. */
+/** A packet that a policy drops gets no answer. */
 const NO_ANSWER_MS = 3_000;
 const PORT = 4020;
 const CONNECT = `
@@ -20,7 +20,7 @@ export class PodNetwork {
     this.#cluster = cluster;
   }
 
-  /** Connects again and again until it comes out as expected: rules take a moment to reach a node. */
+  /** Connects repeatedly until the result is as expected: rules reach a node with a delay. */
   async becomes(expected: string, from: string, container: string, host: string, port = PORT): Promise<void> {
     const command = ["node", "-e", CONNECT, host, `${port}`];
     const check = async (): Promise<true | undefined> => {
@@ -36,10 +36,7 @@ export class PodNetwork {
     await this.#cluster.eventually(check, `${expected} from ${from} to ${host}`);
   }
 
-  /**
-   * A pod of somebody else in the same namespace, such as the namespace wants pods to be, that listens; its address.
-   * `nodeName`: that of the HQ unless given.
-   */
+  /** A listening pod of another owner that the namespace admits; returns its address. `nodeName`: default the HQ's. */
   async joins(name: string, nodeName?: string): Promise<string> {
     const { kubectl } = this.#cluster;
     const place = { nodeName: nodeName ?? (await this.#cluster.hq()).spec.nodeName };

@@ -1,4 +1,4 @@
-// Pods and containers that die while somebody is at work in them.
+// Pods and containers that die while they are in use.
 import { expect, test } from "vitest";
 import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
@@ -14,7 +14,7 @@ const LIMITS = { timeoutMs: 120_000 };
 const REMOTE = "ttyhq-remote-0";
 const OTHER = "ttyhq-remote-1";
 const CRASHES = 3;
-/** Whoever waits for this deadline rather than for the sessions fails first. */
+/** A wait for this deadline instead of the sessions fails first. */
 const DRAIN_SECONDS = CHANGE_TIMEOUT_MS / 1000 + 60;
 
 const stage = stagedCluster({
@@ -34,7 +34,7 @@ const stage = stagedCluster({
   ],
 });
 
-/** The process of the server that runs now. */
+/** The server's current process. */
 function serverPid(): Promise<string> {
   return stage.cluster.kubectl.sh(REMOTE, "server", 'pgrep -of "^node "');
 }
@@ -95,7 +95,7 @@ test("a pod of a remote is deleted: it starts no new session, ends when its last
     const created = await client.api.create({ remoteId, command: ["true"] }).catch((error) => error);
     return created.code === "cordoned" || undefined;
   }, "the refusal of a session");
-  // Where the HQ may choose.
+  // If the HQ may choose.
   const elsewhere = await client.api.create({ labels: {}, command: ["sh"] });
   expect(elsewhere).toMatchObject({ source: OTHER });
   await answers(shell, 144);

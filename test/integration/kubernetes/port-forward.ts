@@ -9,7 +9,7 @@ const OPEN_TIMEOUT_MS = 60_000;
 
 type Forwarder = ChildProcessByStdio<null, Readable, null>;
 
-/** A port of localhost that leads to a Service, as long as the pod lives that answers first. */
+/** A port of localhost that leads to a Service, during the life of the first answering pod. */
 export class PortForward implements AsyncDisposable {
   readonly port: number;
   readonly #child: Forwarder;
@@ -40,7 +40,7 @@ export class PortForward implements AsyncDisposable {
 
 async function portOf(child: Forwarder): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  // Read on: it says a line for each connection.
+  // Keeps reading: it prints a line for each connection.
   createInterface(child.stdout).on("line", (line) => {
     const [, port] = /^Forwarding from 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
     if (port !== undefined) resolve(Number(port));

@@ -1,14 +1,14 @@
-// Each probe, asked by the kubelet, while what it looks at is not well.
+// Each probe of the kubelet, while its target is unhealthy.
 import { expect, test } from "vitest";
 import { containerOf, isReady, type Pod } from "./kubectl.ts";
 import { HQ_DEPLOYMENT, REMOTES } from "./kubernetes-cluster.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
-/** What is asked stays as it is; how often, and how often in vain, is made fit for a test. */
+/** The requests stay unchanged; intervals and thresholds are adapted for a test. */
 const READINESS = { periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 2 };
 const LIVENESS = { periodSeconds: 1, timeoutSeconds: 4, failureThreshold: 3 };
 const STARTUP = { periodSeconds: 1, timeoutSeconds: 15, failureThreshold: 60 };
-/** Of those who cannot be told to stop, because they are stopped. */
+/** For stopped processes, which cannot handle a termination. */
 const GRACE = { terminationGracePeriodSeconds: 5 };
 const REMOTE = "ttyhq-remote-0";
 
@@ -21,7 +21,7 @@ function quick(kind: string, name: string, containers: readonly string[]): objec
 
 const stage = stagedCluster({
   remotes: 1,
-  // Long enough to be looked at.
+  // Long enough to observe.
   settings: ["TTYHQ_DRAIN_DELAY=6s"],
   patches: [
     quick("Deployment", "ttyhq-hq", ["hq"]),
@@ -29,7 +29,7 @@ const stage = stagedCluster({
   ],
 });
 
-/** Resolves with the pod when it fits. */
+/** Resolves with the pod when it matches. */
 function becomes(what: string, read: () => Promise<Pod>, fits: (pod: Pod) => boolean): Promise<Pod> {
   const check = async (): Promise<Pod | undefined> => {
     const pod = await read();
@@ -38,7 +38,7 @@ function becomes(what: string, read: () => Promise<Pod>, fits: (pod: Pod) => boo
   return stage.cluster.eventually(check, what);
 }
 
-/** It runs, and is not to be asked anything. */
+/** It runs, and must receive no requests. */
 function isUnready(pod: Pod, container: string): boolean {
   const { ready, state } = containerOf(pod, container);
   return !ready && state.running !== undefined;
@@ -51,7 +51,7 @@ function restartsOf(pod: Pod, container: string): number {
 const remote = (): Promise<Pod> => stage.cluster.remote(REMOTE);
 const hq = (): Promise<Pod> => stage.cluster.hq();
 
-/** A pod whose container was started again since then, and serves. */
+/** A ready pod whose container was restarted since then. */
 function anew(read: () => Promise<Pod>, container: string, before: Pod): Promise<Pod> {
   const count = restartsOf(before, container);
   return becomes(`another start of ${container}`, read, (pod) => {
@@ -75,7 +75,7 @@ test("a server that does not answer is not ready, and is again when it does; if 
 test("without a session host the server is not ready, and is not started anew for it", async () => {
   const { kubectl } = stage.cluster;
   const before = await becomes("the remote", remote, isReady);
-  // It is back at once. The second time the kubelet waits for 10 s.
+  // It restarts at once. The second time the kubelet waits for 10 s.
   await stage.cluster.eventually(async () => {
     await kubectl.signal(REMOTE, "session-host", "KILL").catch(() => undefined);
     return isUnready(await remote(), "server") || undefined;
@@ -121,7 +121,7 @@ test("what does not come up is started anew, and never was ready", async () => {
     { name: "session-host", command: ["sleep", "infinity"], args: [], startupProbe },
     { name: "server", startupProbe },
   ]);
-  // Where the kubelet does not reach it.
+  // Unreachable for the kubelet.
   await put(HQ_DEPLOYMENT, [{ name: "hq", env: [{ name: "TTYHQ_BIND", value: "127.0.0.1" }], startupProbe }]);
   // Nothing else ends them.
   await Promise.all([
@@ -130,7 +130,7 @@ test("what does not come up is started anew, and never was ready", async () => {
   ]);
 });
 
-/** Resolves when these containers of the pod that came after the old one have been started again, without ever serving. */
+/** Resolves when these containers of the replacing pod have been restarted without ever being ready. */
 async function endsAgainAndAgain(
   read: () => Promise<Pod>,
   old: Pod,
@@ -147,7 +147,7 @@ async function endsAgainAndAgain(
   expect(names.map((name) => containerOf(pod, name).ready)).toEqual(names.map(() => false));
 }
 
-/** The kubelet acts on a failed startup probe when the pod changes, or at its next resync, which may be a minute later. */
+/** The kubelet acts on a failed startup probe when the pod changes, or at its next resync up to a minute later. */
 async function annotate({ metadata }: Pod): Promise<void> {
   await stage.cluster.kubectl.run([
     "annotate",

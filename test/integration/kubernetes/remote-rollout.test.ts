@@ -18,7 +18,7 @@ const BEGUN_BYTES = 100_000;
 const VIEWERS = 10;
 const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
 
-/** The same under another name, for which Kubernetes starts a container again. */
+/** The same image under another name, so that Kubernetes restarts a container. */
 const OTHER_NAME = `docker.io/library/${IMAGE}`;
 
 const stage = stagedCluster({ remotes: 2, remoteSettings: ["DRAIN_SECONDS=1"] });

@@ -7,12 +7,12 @@ import { CHANGE_TIMEOUT_MS, isReady, type Pod } from "./kubectl.ts";
 import { REMOTES } from "./kubernetes-cluster.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
-/** From the moment at which the pods are as many as they should be. */
+/** From the moment when the number of pods is right. */
 const LISTED_MS = 20_000;
 
 const stage = stagedCluster({ remotes: 1 });
 
-/** Resolves when so many remotes are listed, with how long the list took longer than the pods. */
+/** Resolves when that many remotes are listed, with the delay of the list after the pods. */
 async function scaled(count: number): Promise<number> {
   const { cluster } = stage;
   await cluster.kubectl.does("scale", REMOTES, `--replicas=${count}`);
@@ -47,7 +47,7 @@ test("remotes are scaled from 1 to 5 to 2, the list follows within 20 s, and tho
   await answers(shell, 1764);
   expect({ reconnects: shell.reconnects, resyncs: shell.resyncs }).toEqual({ reconnects: 0, resyncs: 0 });
 
-  // Their volumes are kept, and so is who they are.
+  // Their volumes and identities are kept.
   await scaled(3);
   expect(await cluster.remoteId("ttyhq-remote-2")).toBe(ids[1]);
   expect(await cluster.client.api.get(last.sessionId)).toMatchObject({

@@ -10,7 +10,7 @@ export function askSentinel({ kubectl }: KubernetesCluster, pod: string, command
   return kubectl.sh(pod, "sentinel", `${CLI} SENTINEL ${command}`);
 }
 
-/** The pod that the Sentinel of this one takes for the primary. */
+/** The primary's pod according to this one's Sentinel. */
 export async function primaryBy(cluster: KubernetesCluster, pod: string): Promise<string | undefined> {
   return /^ttyhq-redis-\d/.exec(await askSentinel(cluster, pod, "GET-MASTER-ADDR-BY-NAME ttyhq"))?.[0];
 }

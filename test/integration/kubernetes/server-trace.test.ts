@@ -1,4 +1,4 @@
-// What the server of a remote does on a node while people use repositories there.
+// The actions of a remote's server on a node while people use repositories there.
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { postToRemote } from "../harness/remote-request.ts";
@@ -9,7 +9,7 @@ const REMOTE = "ttyhq-remote-0";
 const REPOSITORY = "/data/repo";
 const stage = stagedCluster({ remotes: 1 });
 
-/** Where the nodes are this machine: their processes can be traced. */
+/** The nodes are this machine, so their processes can be traced. */
 const onLab = test.runIf(process.env.TTYHQ_TEST_NODE !== undefined);
 
 onLab("the server's container runs no program and opens nothing but the server's own files", async () => {
@@ -39,7 +39,7 @@ onLab("the server's container runs no program and opens nothing but the server's
 /** The server's home is the folder that only its container has. */
 const OWN = /^\/(?:data\/\.ttyhq|opt\/ttyhq|run\/secrets\/ttyhq|usr|lib|etc|proc|sys|dev|tmp)(?:\/|$)/;
 
-/** A look at the host's socket reads nothing and follows no link: that is how it is found before it is connected to. */
+/** Checking the host's socket before connecting reads nothing and follows no link. */
 const SOCKET_OPEN = /"[^"]*\/host\.sock", (?=.*O_NOFOLLOW)(?=.*O_PATH)/;
 
 function opened(calls: readonly SystemCall[]): readonly string[] {
@@ -49,7 +49,7 @@ function opened(calls: readonly SystemCall[]): readonly string[] {
     .flatMap(({ text }) => [...text.matchAll(/"(\/[^"]*)"/g)].map(([, path = ""]) => path));
 }
 
-/** The process of the server's container, as the node sees it. */
+/** The process of the server's container, seen from the node. */
 async function serverOf(namespace: string): Promise<number> {
   const read = (pid: string, file: string): Promise<string> =>
     readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");

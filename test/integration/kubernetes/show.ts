@@ -1,4 +1,4 @@
-// A session whose output never ends until it is told to, and viewers who check every byte of it.
+// A session with endless output, and viewers that check every byte of it.
 import { expect } from "vitest";
 import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
@@ -7,9 +7,9 @@ import type { KubernetesCluster } from "./kubernetes-cluster.ts";
 import { type Stall, StallWatch } from "./stall-watch.ts";
 import { SteadyOracle } from "./steady-oracle.ts";
 
-/** Of so little that hundreds of viewers keep no core busy; a stream of them lasts for more than three minutes. */
+/** Little enough that hundreds of viewers keep no core busy; the stream lasts for more than three minutes. */
 const PIECE_BYTES = 500;
-/** Nobody can be so far behind that the server leaves output out. */
+/** Less than the lag at which the server would send the screen. */
 const STREAM_BYTES = 1_000_000;
 /** Output after which a viewer counts as connected. */
 const SOME_BYTES = 10_000;
@@ -54,7 +54,7 @@ export class Show implements Disposable {
     return this.#parts.viewers;
   }
 
-  /** The longest that one of the viewers waited for output. */
+  /** The longest wait of a viewer for output. */
   get worst(): Stall {
     const stalls = this.#parts.watches.map(({ worst }) => worst);
     return stalls.reduce((worst, stall) => (stall.ms > worst.ms ? stall : worst));
@@ -64,14 +64,14 @@ export class Show implements Disposable {
     return this.viewers.reduce((sum, { reconnects }) => sum + reconnects, 0);
   }
 
-  /** Resolves when each viewer has got more. */
+  /** Resolves when each viewer has received more. */
   async goesOn(): Promise<void> {
     await Promise.all(
       this.viewers.map((viewer) => viewer.reaches((viewer.offset ?? 0) + SOME_BYTES, LIMITS)),
     );
   }
 
-  /** Lets the program end. Every viewer has to have got each byte once, and never a screen in place of output. */
+  /** Lets the program end. Every viewer must have received each byte once, and never a screen instead. */
   async finish(): Promise<void> {
     const { cluster, remoteId, oracle, checkers } = this.#parts;
     await oracle.finish(cluster.client, remoteId);

@@ -1,4 +1,4 @@
-// One more node, which a test may drain and let die.
+// An additional node, which a test may drain and kill.
 import { env } from "node:process";
 import { afterAll, beforeAll } from "vitest";
 import { IMAGE } from "../containers/built-image.ts";
@@ -6,13 +6,13 @@ import { output } from "../containers/docker.ts";
 import type { Kubectl } from "./kubectl.ts";
 
 /**
- * A program that gives the cluster a node (`up`), lets it die as a machine dies (`fail`) and removes it (`down`). Where it
- * is not set, what needs such a node is left out.
+ * A program that adds a node to the cluster (`up`), kills it like a machine (`fail`) and removes it (`down`). Without
+ * it, tests with such a node are skipped.
  */
 export const NODE_PROGRAM = env.TTYHQ_TEST_NODE;
 const PROGRAM_TIMEOUT_MS = 180_000;
 
-/** Disposing it removes it. */
+/** Disposal removes it. */
 export class SpareNode implements AsyncDisposable {
   readonly name: string;
 
@@ -22,7 +22,7 @@ export class SpareNode implements AsyncDisposable {
 
   /** Resolves when it is ready for pods. */
   static async join(kubectl: Kubectl): Promise<SpareNode> {
-    // Of a run that was killed.
+    // Left over from a killed run.
     await act("down");
     const before = await namesOf(kubectl);
     await act("up");
@@ -43,7 +43,7 @@ export class SpareNode implements AsyncDisposable {
   }
 }
 
-/** One for all tests of a suite, joined when it is this one's turn among the suite's hooks. */
+/** One for all tests of a suite, joined in the order of the suite's hooks. */
 export function stagedSpareNode(kubectl: () => Kubectl): { readonly node: SpareNode } {
   let node: SpareNode | undefined;
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { KubernetesCluster, type StartOptions } from "./kubernetes-cluster.ts";
 
-/** A cluster for all tests of a file. What fails there is told with the state of the cluster. */
+/** A cluster for all tests of a file. Failures include the state of the cluster. */
 export function stagedCluster(options: StartOptions = {}): { readonly cluster: KubernetesCluster } {
   let cluster: KubernetesCluster | undefined;
   const started = (): KubernetesCluster => {

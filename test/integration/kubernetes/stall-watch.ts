@@ -1,9 +1,9 @@
 import type { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
 
-/** Between two pieces of output. `beganMs` is of performance.now(). */
+/** The time between two pieces of output. `beganMs` is of performance.now(). */
 export type Stall = { readonly beganMs: number; readonly ms: number };
 
-/** A checker's clock: how long its viewer waited for a byte at most, and when. */
+/** A checker's clock: the longest wait of its viewer for a byte, and its time. */
 export class StallWatch {
   readonly #checker: OracleChecker;
   #last: number | undefined;
