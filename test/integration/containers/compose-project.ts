@@ -1,4 +1,4 @@
-// The real compose.yaml, as a project of its own: its ports, secrets, volumes and network are nobody else's.
+// The real compose.yaml, as a project with its own ports, secrets, volumes and network.
 import { randomBytes } from "node:crypto";
 import { copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,10 +37,10 @@ const ComposeFile = z.object({
 });
 export type Services = z.infer<typeof ComposeFile>["services"];
 
-/** Which of the two clusters in the file. */
+/** Selects one of the two clusters in the file. */
 export type Flavour = "plain" | "tls";
 
-/** Disposing it removes all of it, recordings included. */
+/** Disposal removes all of it, including recordings. */
 export class ComposeProject implements AsyncDisposable {
   readonly #name = `ttyhq-test-${randomBytes(4).toString("hex")}`;
   readonly #secrets: string;
@@ -66,9 +66,9 @@ export class ComposeProject implements AsyncDisposable {
     }
   }
 
-  /** Starts what is not running, and replaces what has changed. */
+  /** Starts stopped services, and replaces changed ones. */
   async up(...options: string[]): Promise<void> {
-    // A service with a profile starts when it is named, with what it depends on.
+    // Naming a service with a profile starts it and its dependencies.
     const compose = this.#compose("--wait", ...options);
     const services = [this.remote(1), this.remote(2)];
     await succeeded(this.#flavour === "tls" ? upMany(services, compose) : upAll(compose));
@@ -83,12 +83,12 @@ export class ComposeProject implements AsyncDisposable {
     return this.#flavour === "tls" ? "hq-tls" : "hq";
   }
 
-  /** The service of a remote's server; that of its session host has `-host` behind it. */
+  /** The service of a remote's server; that of its session host has the suffix `-host`. */
   remote(number: number): string {
     return this.#flavour === "tls" ? `remote-tls-${number}` : `remote-${number}`;
   }
 
-  /** As `docker/compose/remotes` says it for whoever has no project of a test. */
+  /** Like `docker/compose/remotes` for a project without a test. */
   async setRemotes(count: number): Promise<void> {
     const folder = await mkdtemp(join(tmpdir(), "ttyhq-compose-"));
     this.#folders.push(folder);
@@ -100,7 +100,7 @@ export class ComposeProject implements AsyncDisposable {
     this.#files = count > 2 ? [join(folder, "compose.yaml"), override] : [join(ROOT, "compose.yaml")];
   }
 
-  /** A client of the HQ, logged in with the password that init.sh made. */
+  /** A client of the HQ, logged in with init.sh's password. */
   async client(): Promise<Client> {
     return new ServerClient(await this.access()).api;
   }
@@ -113,18 +113,18 @@ export class ComposeProject implements AsyncDisposable {
     return { url: `${scheme}://${data.address}:${data.port}`, credentials, ...tls };
   }
 
-  /** What init.sh made under that name. */
+  /** The secret of that name. */
   async secret(name: string): Promise<string> {
     return (await readFile(join(this.#secrets, name), "utf8")).trim();
   }
 
-  /** What a script of the shell says in the container of a service. */
+  /** The output of a shell script in the container of a service. */
   async sh(service: string, script: string): Promise<string> {
     const { out } = await succeeded(exec(service, ["sh", "-c", script], this.#compose()));
     return out.trim();
   }
 
-  /** What compose.yaml is to Compose, with all profiles. */
+  /** Compose's interpretation of compose.yaml, with all profiles. */
   static async services(): Promise<Services> {
     const args = [
       "compose",
@@ -139,7 +139,7 @@ export class ComposeProject implements AsyncDisposable {
     return ComposeFile.parse(JSON.parse(await output("docker", args))).services;
   }
 
-  /** The remotes by name, once there are so many. */
+  /** The remotes by name, once that many are registered. */
   async remotes(count: number): Promise<readonly RemoteRecord[]> {
     const client = await this.client();
     const all = async (): Promise<true | undefined> =>
@@ -181,7 +181,7 @@ export class ComposeProject implements AsyncDisposable {
   }
 }
 
-/** docker-compose rejects with a plain object; a failed test shows what the command wrote. */
+/** docker-compose rejects with a plain object; a failed test shows the command's output. */
 async function succeeded<Result extends IDockerComposeResult>(command: Promise<Result>): Promise<Result> {
   try {
     return await command;

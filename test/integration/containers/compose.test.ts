@@ -40,7 +40,7 @@ test.concurrent("every container has limits, session hosts have no secret, and r
     if (name.endsWith("-host")) expect(secrets).toEqual([]);
     for (const { source } of volumes) places.set(source, [...(places.get(source) ?? []), name]);
   }
-  // The folder of the socket, by a remote's two containers.
+  // The folder of the socket, in a remote's two containers.
   const common = [...places].filter(([, names]) => names.length > 1);
   expect(common.map(([volume, names]) => [volume, names.toSorted()])).toEqual(
     common.map(([volume]) => [volume, [volume.replace("-socket", ""), volume.replace("-socket", "-host")]]),
@@ -80,14 +80,14 @@ test.concurrent("remotes come and go, and come back as who they were", async () 
   await project.up("--remove-orphans");
   expect((await project.remotes(2)).map(({ name }) => name)).toEqual(["remote-1", "remote-2"]);
 
-  // Containers are new, what they keep is not.
+  // Containers are new, their data is not.
   await project.down();
   await project.up();
   expect((await project.remotes(2)).map((remote) => remote.id)).toEqual([first?.id, second?.id]);
   expect(await (await project.client()).get(id)).toMatchObject({ source: "remote-2", status: "exited" });
 });
 
-/** What a script of the shell says on a remote. */
+/** The output of a shell script on a remote. */
 async function said(client: Client, remoteId: string, script: string): Promise<string> {
   const { id } = await client.create({ command: ["sh", "-c", script], remoteId });
   const recording = await client.recording(id, { follow: true }, AbortSignal.timeout(PATIENCE_MS));

@@ -3,19 +3,19 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 
-/** A first build makes the base image as well. */
+/** A first build also builds the base image. */
 export const BUILD_TIMEOUT_MS = 900_000;
 const COMMAND_TIMEOUT_MS = 180_000;
 
 export type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
 export type RunOptions = {
-  /** On top of this process's own. */
+  /** In addition to this process's own. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 };
 
-/** Runs a program to its end, whatever that is. */
+/** Runs a program to its end, successful or not. */
 export async function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const child = spawn(file, args, {
     stdio: ["ignore", "pipe", "pipe"],
@@ -30,7 +30,7 @@ export async function run(file: string, args: readonly string[], options: RunOpt
   return { code, stdout: stdout.trim(), stderr: stderr.trim() };
 }
 
-/** The standard output of a program; throws with everything it said when it fails. */
+/** The standard output of a program; throws with all its output if it fails. */
 export async function output(
   file: string,
   args: readonly string[],

@@ -55,7 +55,7 @@ describe("what is in the image", () => {
     const found = (what: string): Promise<string> =>
       docker("run", "--rm", "--user", "0", "--entrypoint", "sh", IMAGE, "-c", `find / -xdev ${what}`);
     expect(await found("-type f -perm /6000")).toBe("");
-    // But for folders that are everybody's by nature, where nobody can take away what another has put.
+    // Except for shared folders in which no user can remove another's files.
     const open = String.raw`! -type l -perm -o=w ! \( -type d -perm -1000 \) ! -path '/dev/*' ! -path '/proc/*'`;
     expect(await found(open)).toBe("");
   });
@@ -152,7 +152,7 @@ describe("a container of it", () => {
   });
 });
 
-/** What a script says in a container of the image. */
+/** The output of a script in a container of the image. */
 function inImage(script: string): Promise<string> {
   return docker("run", "--rm", "--entrypoint", "sh", IMAGE, "-c", script);
 }

@@ -1,4 +1,4 @@
-// The same on Compose: see kubernetes/isolation.test.ts.
+// The attacks of kubernetes/isolation.test.ts on Compose.
 import { afterAll, beforeAll } from "vitest";
 import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { testIsolation } from "../harness/isolation.ts";

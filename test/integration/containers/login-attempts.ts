@@ -1,14 +1,14 @@
-// Logins of a system's users, right and wrong, and what every refusal is like.
+// Correct and wrong logins of system users, and the properties of every refusal.
 import { expect } from "vitest";
 import type { LoginAttempt, LoginOutcome } from "./system-container.ts";
 
 const REFUSED = { error: "wrong user name or password", code: "invalid_credentials", details: {} };
-/** No refusal may come earlier, and none much later on an idle machine. */
+/** The minimum duration of a refusal, and its maximum on an idle machine. */
 export const REFUSAL_MS = 4_000;
 
 let lastAddress = 0;
 
-/** Each from another address. */
+/** Each from a different address. */
 export function attempts(
   ...pairs: readonly (readonly [username: string, password: string])[]
 ): LoginAttempt[] {

@@ -1,4 +1,4 @@
-// A container with little memory, and programs that want more: the kernel takes them, and nothing else.
+// A container with little memory, and programs that need more: the kernel kills these and nothing else.
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
@@ -9,7 +9,7 @@ import { ServerContainer } from "./server-container.ts";
 
 const LIMITED = ["--memory", "400m", "--memory-swap", "400m"];
 const HOST = "pgrep -f 'session-hos[t]'";
-/** Keeps all that it reads until a line ends, which never does. */
+/** Buffers its input until the end of a line, which never comes. */
 const GLUTTON = "tail /dev/zero";
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ test("a container that is killed as a whole has its recordings when it is back, 
           (await container.sh("ls ~/.ttyhq/sessions/ended")).includes("recording.cast") ? true : undefined,
         "the recording",
       );
-      // What the kernel does where all processes of a container go together (memory.oom.group).
+      // Imitates the kernel's kill of all processes of a container (memory.oom.group).
       await docker("kill", "--signal", "KILL", container.name);
     }
     await using container = await ServerContainer.start({ volume });

@@ -1,4 +1,4 @@
-// What `npm run release` makes, installed on machines without compilers, and in part without Node.
+// The files of `npm run release`, installed on machines without compilers, and some without Node.
 import { mkdtempDisposable, readdir, readFile, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const BASE = process.env.NODE_IMAGE ?? "node:24-bookworm-slim";
 const MAX_ARCHIVE_BYTES = 60_000_000;
 const WITHOUT_NODE = ["--env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"];
 const CONFIG = "/etc/ttyhq/config.yaml";
-/** A server, and a program in a session of it. */
+/** A server, and a program in one of its sessions. */
 const USE = [
   "ttyhq serve --no-auth --bind 127.0.0.1 >/dev/null &",
   "ttyhq health --wait 60",
@@ -32,7 +32,7 @@ async function fileOf(pattern: RegExp): Promise<string> {
   return name;
 }
 
-/** What a script says on a machine that reaches nobody. */
+/** The output of a script on a machine without a network. */
 function onMachine(script: string, options: readonly string[] = []): Promise<string> {
   const how = ["--rm", "--network", "none", "--volume", `${RELEASE}:/release:ro`, "--entrypoint", "sh"];
   return docker("run", ...how, ...options, BASE, "-ec", script);
@@ -105,7 +105,7 @@ test("Debian's package runs a service, goes on with its sessions when it is upgr
   const name = await fileOf(/_amd64\.deb$/);
   await docker("cp", join(RELEASE, name), `${machine.name}:/`);
   const install = () => machine.output("dpkg", "--install", `/${name}`);
-  // That of the image, which the package would ask about.
+  // The image's file, which would make the package ask a question.
   await machine.sh("rm /etc/pam.d/ttyhq");
   await install();
   const installed = await machine.output("dpkg-query", "--listfiles", "ttyhq");

@@ -10,7 +10,7 @@ import { buildImage } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS } from "./docker.ts";
 import { makeUsers, PASSWORD, SystemContainer } from "./system-container.ts";
 
-/** An image that is tested as it is; without it one of the sources as they are is built. */
+/** An image to test unchanged; by default the current sources are built. */
 const GIVEN_IMAGE = env.TTYHQ_OATH_IMAGE;
 const IMAGE = GIVEN_IMAGE ?? "ttyhq-oath:test";
 

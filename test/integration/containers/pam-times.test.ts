@@ -1,4 +1,4 @@
-// How long a refusal takes must not tell who there is: measured while no other tests load the machine.
+// The duration of a refusal must not reveal which users exist. Measured while no other tests load the machine.
 import { beforeAll, expect, test } from "vitest";
 import { bestTime, MAX_PERFORMANCES } from "../harness/best-time.ts";
 import { builtImage } from "./built-image.ts";
@@ -24,10 +24,10 @@ test("a refusal takes as long for whoever there is, whoever may not log in, and 
   const tries = Array.from({ length: 4 }, (_, n) => `${n}`);
   let round = 0;
   const spread = async (): Promise<number> => {
-    // Others each time: so many failures of one user would be refused at once.
+    // Different users each time, because repeated failures of one user would be refused at once.
     const [alice, bob, eve] = [`alice${round}`, `bob${round}`, `eve${round}`];
     round += 1;
-    // One kind after the other, so that none has the others' load to bear.
+    // One kind after the other, so that they do not load each other.
     const wrong = await container.logIn(attempts(...tries.map((n) => [alice, n] as const)));
     const unlisted = await container.logIn(attempts(...tries.map(() => [bob, PASSWORD] as const)));
     const unknown = await container.logIn(attempts(...tries.map((n) => [`${eve}-${n}`, PASSWORD] as const)));

@@ -1,4 +1,4 @@
-// Login with the passwords of a system's users, asked of PAM in containers that have such users.
+// Logins with the passwords of system users, checked by PAM in containers with such users.
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { builtImage, ROOT } from "./built-image.ts";
@@ -19,7 +19,7 @@ passwd --delete blank
   "useradd --badname --create-home --shell /bin/bash jürgen",
 );
 
-/** PAM never gets anywhere with bob. */
+/** PAM never completes for bob. */
 const HANGING = `
 printf '#!/bin/sh\\n[ "$PAM_USER" != bob ] || exec sleep 1000\\n' >/usr/local/bin/hang && chmod +x /usr/local/bin/hang
 sed -i '1a auth required pam_exec.so /usr/local/bin/hang' /etc/pam.d/ttyhq
@@ -97,7 +97,7 @@ describe("a server that is root", () => {
     await using container = await SystemContainer.start({ prepare: `${USERS}\n${HANGING}` });
     const alice = await container.as("alice");
     const said = await alice.output({ command: ["echo", "to a file"] });
-    // As many as may ask at a time, and more than there are threads for files.
+    // As many as may ask at a time, and more than the threads for files.
     const hanging = container.logIn(attempts(...Array.from({ length: 8 }, () => ["bob", PASSWORD] as const)));
     await container.hasProcesses(8, "sleep 1000");
     expect(await alice.output({ command: ["echo", "to a file"] })).toBe(said);
@@ -141,7 +141,7 @@ describe("a server that is root", () => {
 });
 
 test("a server that is not root checks the password of its own user alone, and says so", async () => {
-  // As it is on every Debian; the image leaves nothing that makes whoever runs it somebody else.
+  // As on every Debian; the image contains no set-uid program.
   const helper = "chgrp shadow /usr/sbin/unix_chkpwd && chmod g+s /usr/sbin/unix_chkpwd";
   const prepare = `${makeUsers("alice")}\necho 'ttyhq:${PASSWORD}' | chpasswd\n${helper}`;
   const command = "runuser -u ttyhq -- /usr/local/lib/ttyhq/entrypoint serve";

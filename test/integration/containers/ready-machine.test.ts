@@ -1,4 +1,4 @@
-// What the scripts that install something do on a machine that has everything: nothing.
+// Install scripts change nothing on a machine that has everything.
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -14,7 +14,7 @@ test("where an engine with Compose v2 and buildx answers, nothing is installed o
 
 test("where all tools of the tests are there, none is installed", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-setup-"));
-  // Were it asked, it would say so.
+  // It would print a line if it were called.
   await writeFile(join(folder.path, "apt-get"), "#!/bin/sh\necho asked: $* >&2; exit 1\n", { mode: 0o755 });
   const PATH = `${folder.path}${delimiter}${process.env.PATH}`;
   const setup = await run("sh", [`${ROOT}scripts/setup-debian.sh`], { env: { PATH } });

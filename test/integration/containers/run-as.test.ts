@@ -1,10 +1,10 @@
-// Sessions of a system's users, in a container whose server is root (contract 5.7).
+// Sessions of system users, in a container whose server is root (contract 5.7).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtImage } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS } from "./docker.ts";
 import { makeUsers, SystemContainer, type SystemUser } from "./system-container.ts";
 
-/** alice is in the group team, and has limits and a variable of the system's. */
+/** alice is in the group team, and has limits and a variable from the system. */
 const PREPARE = `
 ${makeUsers("alice", "bob", "gone", "late", "moved", "greedy", "homeless")}
 groupadd --gid 20000 team && usermod --append --groups team alice

@@ -1,4 +1,4 @@
-// The bill of materials that is made with the image.
+// The bill of materials in the image.
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -25,7 +25,7 @@ const Component = z.strictObject({
     .optional(),
   licenses: z.array(License).min(1).optional(),
 });
-/** The part of CycloneDX 1.5 that is used. */
+/** The used part of CycloneDX 1.5. */
 const Bom = z.strictObject({
   bomFormat: z.literal("CycloneDX"),
   specVersion: z.literal("1.5"),
@@ -37,7 +37,7 @@ const Bom = z.strictObject({
 const Lock = z.object({
   packages: z.record(z.string(), z.object({ version: z.string().optional() })),
 });
-/** Packages that src imports, and some that those need. */
+/** Packages that src imports, and some of their dependencies. */
 const BUNDLED = [
   ...[
     "@simplewebauthn/server",

@@ -5,13 +5,13 @@ import { type Answer, ask } from "../harness/http.ts";
 import { IMAGE } from "./built-image.ts";
 import { docker } from "./docker.ts";
 
-/** As locked up as the image allows: nothing to write to but /data and /tmp, no capabilities, no way to any. */
+/** As restricted as the image allows: only /data and /tmp are writable, no capabilities, no way to gain any. */
 const LOCKED_UP = [
   ...["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
   ...["--user", "10001"],
 ];
 
-/** A container of the image. Disposing it removes it with its volume, unless the volume was given. */
+/** A container of the image. Disposal removes it with its volume, unless the volume was given. */
 export class ServerContainer implements AsyncDisposable {
   readonly name: string;
   readonly url: string;
@@ -66,12 +66,12 @@ export class ServerContainer implements AsyncDisposable {
     await eventually(found, `${JSON.stringify(expected)} on the screen of ${id}`);
   }
 
-  /** Runs a command of the shell beside the server. */
+  /** Runs a shell command beside the server. */
   sh(script: string): Promise<string> {
     return docker("exec", this.name, "sh", "-c", script);
   }
 
-  /** A field of `docker inspect`, by a template of Go. */
+  /** A field of `docker inspect`, by a Go template. */
   inspect(template: string): Promise<string> {
     return docker("inspect", "--format", template, this.name);
   }

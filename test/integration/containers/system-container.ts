@@ -6,21 +6,21 @@ import { type Answer, ask } from "../harness/http.ts";
 import { IMAGE } from "./built-image.ts";
 import { docker, type Ran, run } from "./docker.ts";
 
-/** Of every user that these containers have. */
+/** The password of every user in these containers. */
 export const PASSWORD = "pa55 wörd";
 const WITHOUT_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 
 export type LoginAttempt = {
   readonly username: string;
   readonly password: string;
-  /** As which address of loopback, since failures are counted for each. */
+  /** The loopback address to use, because failures are counted per address. */
   readonly from: string;
 };
 
 const Logins = z.array(z.object({ status: z.int(), text: z.string(), ms: z.number() }));
 export type LoginOutcome = z.infer<typeof Logins>[number];
 
-/** Runs in the container: all attempts at once, each with how long its answer took. */
+/** Runs in the container: all attempts at once, each with the duration of its answer. */
 const LOG_IN = `
 const { request } = require("node:http");
 const attempt = ({ from, ...body }) => new Promise((resolve, reject) => {
@@ -37,7 +37,7 @@ const attempt = ({ from, ...body }) => new Promise((resolve, reject) => {
 Promise.all(JSON.parse(process.argv[1]).map(attempt)).then((all) => console.log(JSON.stringify(all)));
 `;
 
-/** A shell script that makes users with a home, bash and PASSWORD. */
+/** A shell script that creates users with a home, bash and PASSWORD. */
 export function makeUsers(...names: readonly string[]): string {
   return names
     .map((name) => `useradd --create-home --shell /bin/bash ${name}; echo '${name}:${PASSWORD}' | chpasswd`)
@@ -47,19 +47,19 @@ export function makeUsers(...names: readonly string[]): string {
 export type SystemOptions = {
   /** A shell script that root runs before the server starts. */
   readonly prepare?: string;
-  /** What starts the server in place of the image's own way. */
+  /** Starts the server instead of the image's own entrypoint. */
   readonly command?: string;
-  /** Of `serve`. */
+  /** For `serve`. */
   readonly args?: readonly string[];
-  /** Of `docker run`. */
+  /** For `docker run`. */
   readonly docker?: readonly string[];
   readonly image?: string;
 };
 
-/** The image with users of a system, and a server that is root. Disposing it removes it. */
+/** The image with system users, and a server that runs as root. Disposal removes it. */
 export class SystemContainer implements AsyncDisposable {
   readonly name: string;
-  /** Where this machine finds it. */
+  /** Its address on this machine. */
   readonly url: string;
 
   private constructor(name: string, url: string) {
@@ -82,7 +82,7 @@ export class SystemContainer implements AsyncDisposable {
     }
   }
 
-  /** What becomes of a server that cannot start. */
+  /** The output and exit code of a server that cannot start. */
   static refused(options: SystemOptions): Promise<Ran> {
     return run("docker", ["run", "--rm", ...started(options)]);
   }
@@ -95,12 +95,12 @@ export class SystemContainer implements AsyncDisposable {
     await eventually(healthy, `the server in ${this.name}`);
   }
 
-  /** Runs a script of root's beside the server. */
+  /** Runs a script as root beside the server. */
   sh(script: string): Promise<string> {
     return docker("exec", "--user", "0", this.name, "sh", "-c", script);
   }
 
-  /** Resolves when so many processes of that command line run. */
+  /** Resolves when that many processes of that command line run. */
   async hasProcesses(count: number, line: string): Promise<void> {
     const found = async (): Promise<true | undefined> =>
       (await this.sh(`pgrep --count --exact --full '${line}' || true`)) === String(count) ? true : undefined;
@@ -113,7 +113,7 @@ export class SystemContainer implements AsyncDisposable {
     );
   }
 
-  /** What somebody who has logged in sends. */
+  /** The headers of a logged-in user. */
   async as(username: string): Promise<SystemUser> {
     const answer = await ask(this.url, "/api/auth/token", { body: { username, password: PASSWORD } });
     if (answer.status !== 200) throw new Error(`${username} cannot log in: ${answer.text}`);
@@ -157,7 +157,7 @@ export class SystemUser {
     return SessionRecord.parse((await this.send("GET", `/api/sessions/${id}`)).json);
   }
 
-  /** The record of a session whose program has ended; meanwhile its host may be out of reach. */
+  /** The record of a session whose program has ended; meanwhile its host may be unreachable. */
   ended(id: string): Promise<SessionRecord> {
     const over = async (): Promise<SessionRecord | undefined> => {
       const record = SessionRecord.safeParse((await this.send("GET", `/api/sessions/${id}`)).json);
@@ -166,7 +166,7 @@ export class SystemUser {
     return eventually(over, `the end of ${id}`);
   }
 
-  /** What a program says from its beginning to its end. */
+  /** The whole output of a program. */
   async output(body: object): Promise<string> {
     const { id } = await this.create({ rows: 200, cols: 200, ...body });
     await this.ended(id);

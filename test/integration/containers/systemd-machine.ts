@@ -4,12 +4,12 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 import { buildImage } from "./built-image.ts";
 import { docker, type Ran, run } from "./docker.ts";
 
-/** An image that is tested as it is; without it one of the sources as they are is built. */
+/** An image to test unchanged; by default the current sources are built. */
 const GIVEN_IMAGE = env.TTYHQ_SYSTEMD_IMAGE;
 const IMAGE = GIVEN_IMAGE ?? "ttyhq-systemd:test";
 const PACKAGES = "dbus libpam-systemd systemd systemd-sysv";
 
-/** What systemd finds on a machine: mounts that are shared with those of its units, and cgroups of its own. */
+/** systemd's expectations of a machine: mounts that are shared with those of its units, and its own cgroups. */
 const INIT =
   "mount --make-rshared /; umount -R /sys/fs/cgroup; mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec /sbin/init";
 const RIGHTS = [
@@ -24,7 +24,7 @@ export async function systemdImage(): Promise<void> {
   if (GIVEN_IMAGE === undefined) await buildImage(IMAGE, ["--build-arg", `PACKAGES=${PACKAGES}`]);
 }
 
-/** A machine with a real systemd, in a container. Disposing it removes it. */
+/** A machine with a real systemd, in a container. Disposal removes it. */
 export class SystemdMachine implements AsyncDisposable {
   readonly name = `ttyhq-test-${randomUUID()}`;
 
@@ -54,7 +54,7 @@ export class SystemdMachine implements AsyncDisposable {
     }, `systemd in ${this.name}`);
   }
 
-  /** Shuts the machine down and starts it again. */
+  /** Shuts the machine down and restarts it. */
   async restart(): Promise<void> {
     await docker("restart", "--time", "60", this.name);
     await this.up();
@@ -65,7 +65,7 @@ export class SystemdMachine implements AsyncDisposable {
     return run("docker", ["exec", ...AS_ROOT, this.name, ...words]);
   }
 
-  /** Its standard output; throws when it fails. */
+  /** Its standard output; throws if it fails. */
   output(...words: readonly string[]): Promise<string> {
     return docker("exec", ...AS_ROOT, this.name, ...words);
   }

@@ -21,7 +21,7 @@ async function sessionsOf(machine: SystemdMachine): Promise<readonly PrintedSess
     .parse(JSON.parse(await machine.output("ttyhq", "ls", "--json", "--config", CONFIG)));
 }
 
-/** A program that goes on for ever; its session. */
+/** A session with an endless program. */
 async function startProgram(machine: SystemdMachine): Promise<PrintedSession> {
   const words = [
     "ttyhq",
@@ -38,7 +38,7 @@ async function startProgram(machine: SystemdMachine): Promise<PrintedSession> {
   return PrintedSession.parse(JSON.parse(await machine.output(...words)));
 }
 
-/** The program runs, and what it says is still recorded. */
+/** The program runs, and its output is still recorded. */
 async function expectAlive(machine: SystemdMachine, { id, pid }: PrintedSession): Promise<void> {
   const [record] = await sessionsOf(machine);
   expect(record).toMatchObject({ id, pid, status: "running" });
@@ -152,7 +152,7 @@ test("the service starts with the machine, with credentials of systemd, and a wr
     "umask 077; printf s3cret > /etc/ttyhq/password; mkdir -p /etc/systemd/system/ttyhq.service.d; " +
       "printf '[Service]\\nLoadCredential=password:/etc/ttyhq/password\\nEnvironment=SERVICE_PASSWORD_FILE=%%d/password\\n' > /etc/systemd/system/ttyhq.service.d/password.conf",
   );
-  // Who installs it has no such variable, so it takes the pair for half of one.
+  // The installing user has no such variable, so half of the pair seems to be missing.
   expect((await machine.ttyhq("service", "install")).stderr).toContain("service-username is set without");
   await machine.sh(
     `sed -i /service-username/d ${CONFIG}; echo Environment=SERVICE_USERNAME=admin >> /etc/systemd/system/ttyhq.service.d/password.conf`,
@@ -174,7 +174,7 @@ test("the service starts with the machine, with credentials of systemd, and a wr
   );
 });
 
-/** Runs in the machine: ann logs in with the password of the system, runs a program and asks about a repository. */
+/** Runs in the machine: ann logs in with the system's password, runs a program and requests a repository. */
 const AS_ANN = `
 const call = async (path, body, token = "") => {
   const headers = { "content-type": "application/json", authorization: "Bearer " + token };

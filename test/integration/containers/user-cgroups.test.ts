@@ -1,4 +1,4 @@
-// One user's programs take all the processes that there are, in a container that may make control groups.
+// One user's programs use up all their processes, in a container that may create control groups.
 import { beforeAll, expect, test } from "vitest";
 import { builtImage } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS } from "./docker.ts";
@@ -19,7 +19,7 @@ const OWN_GROUPS = [
 /** Of version 1, or of version 2. */
 const MAKE_WRITABLE =
   "mount -o remount,bind,rw /sys/fs/cgroup/pids || mount -o remount,bind,rw /sys/fs/cgroup";
-/** Goes on after it could start no more. */
+/** Continues after it could start no more. */
 const FORK_BOMB = "(while :; do sleep 1000 & done) 2>/dev/null; echo no more; exec cat";
 
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-// Who is there: machines that leave, die and come back, and an HQ that does.
+// Members of an HQ: machines that leave, die and return, and an HQ that does.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
-/** When the HQ can use a session, in ms from `started` on. */
+/** The time in ms after `started` when the HQ can use a session. */
 async function usableAfter(hq: TestServer, sessionId: string, started: number): Promise<number> {
   return await eventually(async () => {
     const { status } = await ask(hq.url, `/api/sessions/${sessionId}`);
@@ -39,7 +39,7 @@ test("joining and leaving is told to everybody, and leaving by SIGTERM is at onc
     const tookMs = performance.now() - started;
     expect(await fleet.remotes()).toEqual([]);
     expect(await fleet.sessions()).toEqual([]);
-    // It may be restarting, and its programs go on.
+    // It may be restarting, and its programs continue.
     const { status, json } = await fleet.ask(`/api/sessions/${sessionId}`);
     expect([status, json.code]).toEqual([502, "remote_unreachable"]);
     expect((await fleet.ask("/api/sessions/nobody")).status).toBe(404);
@@ -63,7 +63,7 @@ test("a remote that was killed and started again is back within 2 s, as the same
   expect(await bestTime(2_000, back)).toBeLessThan(2_000);
   expect((await fleet.record("worker-1")).id).toBe(id);
   expect((await fleet.sessions()).map((record) => record.id)).toEqual([session.id]);
-  // It never was away as far as anybody was told, but where a slow machine had a health check meet the restart.
+  // It was never reported as away, unless the restart coincided with a health check on a slow machine.
   if (performance.now() - began < HEALTH_CHECK_INTERVAL_MS)
     expect(events.all.filter(({ type }) => type === "remote-left")).toEqual([]);
 });
@@ -141,7 +141,7 @@ test.each([
 ])("a live remote that was deleted by hand is back within 2 s of its next use%s", async (_, isWatched) => {
   await using fleet = await TestFleet.start({ remotes: 0 });
   await using events = await fleet.events();
-  // Without a login, so that it can be used behind the HQ's back.
+  // Without a login, so that the test can use it directly.
   const remote = await fleet.add("worker-1", { args: ["--no-auth"] });
   await fleet.joined("worker-1");
   const { id } = await fleet.record("worker-1");

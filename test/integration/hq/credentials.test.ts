@@ -32,7 +32,7 @@ describe("without the credentials of the HQ", () => {
     ["a token that is none", { authorization: "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x" }],
   ])("%s opens no endpoint of the registry", async (_, headers) => {
     addresses += 1;
-    // From an address of its own: failed logins are counted.
+    // From a separate address, because failed logins are counted.
     const from = `127.0.0.${addresses}`;
     const at = (path: string, question: object = {}) =>
       ask(fleet.hq.url, path, { headers, from, ...question });

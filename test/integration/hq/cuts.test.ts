@@ -1,4 +1,4 @@
-// An uplink that breaks: every viewer goes on at its byte, and nothing that was typed meanwhile arrives later.
+// An uplink that breaks: every viewer continues at its byte, and no input of the meantime arrives later.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
@@ -19,7 +19,7 @@ const VIEWERS = 3;
 const STREAM_TIMEOUT_MS = 100_000;
 const { Stdout } = SubscribeFlag;
 
-/** Resolves when all viewers have so many bytes more. */
+/** Resolves when all viewers have received that many more bytes. */
 async function streamed(viewers: readonly HashingViewer[], bytes: number): Promise<void> {
   const marks = viewers.map(({ next }) => next + bytes);
   await withDeadline(
@@ -29,7 +29,7 @@ async function streamed(viewers: readonly HashingViewer[], bytes: number): Promi
   );
 }
 
-/** Streams through the HQ while `whom` is killed and started again, three times. */
+/** Streams through the HQ while `whom` is killed and restarted, three times. */
 async function streamThrough(fleet: TestFleet, whom: TestServer): Promise<void> {
   await using program = await PacedProgram.prepare(LINES, BYTES_PER_SECOND);
   const { id } = await fleet.create("worker-1", { command: program.command });
@@ -78,7 +78,7 @@ test("what is typed while a remote's server is away is refused, and never arrive
   const rest = await fleet.ask(`/api/sessions/${id}/input`, { body: { text: "lost, too\n" } });
   expect([rest.status, rest.json.code]).toEqual([502, "remote_unreachable"]);
   await fleet.remote("worker-1").restart();
-  // As a person does: again, until it is not refused.
+  // Like a person: repeats refused input.
   for (let isIn = false; !isIn; ) {
     const refused = viewer.of(FrameType.ERROR).length;
     viewer.type(id, "after\n");

@@ -1,4 +1,5 @@
-// A remote that dials its HQ, over a network that fails. TTYHQ_TEST_DIAL=1 runs every other file of this folder with such remotes.
+// A remote that dials its HQ, over a network that fails. TTYHQ_TEST_DIAL=1 runs every other file of this folder with
+// such remotes.
 import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
@@ -30,7 +31,7 @@ test("viewers get each byte once while the network is cut and the remote and the
   };
   await streamed(1_000_000);
   network.cut();
-  // Nothing else leads to the remote.
+  // There is no other connection to the remote.
   const refused = await fleet.ask("/api/remotes/worker/proxy/api/sessions");
   expect([refused.status, refused.json.code]).toEqual([502, "remote_unreachable"]);
   network.mend();

@@ -1,5 +1,5 @@
-// What does not answer any more is gone within 20 s: a look every 15 s, of 5 s at most (contract 6.3). The tests wait for
-// that side by side.
+// A silent remote is removed within 20 s: a health check every 15 s, of 5 s at most (contract 6.3). The tests wait in
+// parallel.
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -114,10 +114,10 @@ test.concurrent("an HQ that stood still when a remote answered does not remove i
   const body = { id: "quick", name: "quick", url: remote.url, token: "t" };
   expect((await fleet.ask("/api/remotes/register", { body })).status).toBe(200);
   await withDeadline(stopped.promise, PATIENCE_MS, "the look of the HQ");
-  // Until its deadline is long over, and the answer unread.
+  // Until its deadline has passed without the answer being read.
   await pause(HEALTH_CHECK_TIMEOUT_MS + 2 * HEALTH_CHECK_LATENESS_MS);
   fleet.hq.signal("SIGCONT");
-  // The answer is read at last, or the question asked once more: which of the two is the system's to decide.
+  // Either the answer is read at last, or the check is repeated: the system decides.
   const isJudged = async () =>
     /^ttyhq_probes_total\{result="(alive|silent)"\} [1-9]/m.test((await fleet.ask("/metrics")).text) ||
     undefined;

@@ -1,4 +1,4 @@
-// Subscription flags are aggregated per session by the HQ (specification 6.4): what its viewers want together and no more.
+// The HQ aggregates subscription flags per session (specification 6.4): the union of its viewers' flags.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
@@ -32,7 +32,7 @@ const outputOf = (id: string) =>
     ({ type: kind, sessionId }) =>
       sessionId === id && (kind === FrameType.OUTPUT || kind === FrameType.STDOUT),
   );
-/** Resolves when the last that was asked for that session upstream is this. */
+/** Resolves when this is the last upstream request for that session. */
 const asked = (id: string, flags: number | undefined) =>
   eventually(async () => {
     const all = proxy.subscriptions(id);
@@ -98,7 +98,7 @@ test("as viewers come and go the HQ asks for what they want together, and nobody
   staying.subscribe(id, { flags: Snapshots });
   await staying.frame(FrameType.SNAPSHOT_VT);
   expect(proxy.subscriptions(id)).toEqual([Snapshots | Offsets]);
-  // What is typed before would be echoed.
+  // Earlier input would be echoed.
   const printed = async () => (await fleet.ask(`/api/sessions/${id}/output`)).text === "0\r\n" || undefined;
   await eventually(printed, "the first line");
   let expected = "0\r\n";

@@ -1,4 +1,4 @@
-// What docs/hq.md says under "Start", done as it says, on machines where nothing asks PAM.
+// Follows "Start" of docs/hq.md literally, on machines where nothing uses PAM.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -30,7 +30,7 @@ test("an HQ and a remote start as the guide says, and the remote needs no login 
   const at = (...names: readonly string[]): string => join(directory.path, ...names);
   await installWithoutPam(directory.path);
   const port = await freePort();
-  // Names of places are this test's, everything else is the guide's.
+  // Only names of places are changed; everything else is the guide's.
   const here = (line: string): string =>
     line.replace("/run/secrets/hq", at("secret")).replace("hq.example.com:4020", `localhost:${port}`);
   const [startHq = "", createToken = "", startRemote = ""] = (await commandsOfGuide()).map(here);
@@ -58,7 +58,7 @@ test("an HQ and a remote start as the guide says, and the remote needs no login 
   expect(remote.output).toContain("login with system passwords is off");
 });
 
-/** The lines of the shell in that part of it. */
+/** The shell commands of that section. */
 async function commandsOfGuide(): Promise<readonly string[]> {
   const [, start = ""] =
     /\n## Start\n([\s\S]*?)\n## /.exec(await readFile(join(ROOT, "docs/hq.md"), "utf8")) ?? [];
@@ -66,7 +66,7 @@ async function commandsOfGuide(): Promise<readonly string[]> {
   return blocks.flatMap((block) => block.trimEnd().split("\n"));
 }
 
-/** The program as `npm ci` leaves it without PAM's headers, and a folder for PATH. */
+/** The program as `npm ci` installs it without PAM's headers, and a folder for PATH. */
 async function installWithoutPam(directory: string): Promise<void> {
   const [program, bin] = [join(directory, "program"), join(directory, "bin")];
   for (const folder of [bin, join(program, "build/Release")]) await mkdir(folder, { recursive: true });
@@ -79,7 +79,7 @@ async function installWithoutPam(directory: string): Promise<void> {
   await writeFile(join(bin, "ttyhq"), script, { mode: 0o755 });
 }
 
-/** A home, and what is run there. Disposing it ends that. */
+/** A home directory and its commands. Disposal ends them. */
 class Computer implements AsyncDisposable {
   output = "";
   hasEnded = false;
@@ -103,7 +103,7 @@ class Computer implements AsyncDisposable {
     return join(this.#home, ".ttyhq/server.sock");
   }
 
-  /** Starts what goes on until the end. */
+  /** Starts a long-running command. */
   start(line: string): void {
     const child = spawn("sh", ["-c", line], {
       ...{ cwd: this.#home, env: this.#env, detached: true },
@@ -120,13 +120,13 @@ class Computer implements AsyncDisposable {
       });
     }
     this.#scope.defer(async () => {
-      // The shell and its program, which are a group.
+      // The shell and its program, which form a group.
       if (child.pid !== undefined && !this.hasEnded) process.kill(-child.pid, "SIGTERM");
       await ended;
     });
   }
 
-  /** Runs what ends by itself. */
+  /** Runs a command to its end. */
   async run(line: string): Promise<{ readonly code: number | null; readonly stdout: string }> {
     const child = spawn("sh", ["-c", line], {
       ...{ cwd: this.#home, env: this.#env },

@@ -1,4 +1,4 @@
-// How remotes join an HQ with keys of their own, and what their credentials do not open (contract 10.4).
+// Remotes join an HQ with keys of their own, and their credentials give no other access (contract 10.4).
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -184,7 +184,7 @@ test("HQs that share their registry share tokens and keys: a token works once at
   await using one = await startHq(args);
   await using other = await startHq(args);
   const { token } = await newToken(one, { name: "worker" });
-  // Such HQs take no remotes that dial.
+  // Such HQs refuse remotes that dial.
   const direct = { args: [] };
   const remote = await startRemote(other, "worker", { ...direct, env: { TTYHQ_JOIN_TOKEN: token } });
   await remoteOf(one, "worker");

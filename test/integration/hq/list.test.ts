@@ -1,4 +1,4 @@
-// The list of an HQ: what it knows of its remotes, kept true, and never waiting for one (contract 6.4, 6.6).
+// The list of an HQ: its knowledge of its remotes, kept up to date, and never waiting for one (contract 6.4, 6.6).
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { bestTime } from "../harness/best-time.ts";
@@ -14,7 +14,7 @@ const PROXY = "/api/remotes/worker-1/proxy/api/sessions";
 
 test("a session made on the remote itself appears within 1 s, is told when the list has it, and goes when it is removed", async () => {
   await using fleet = await TestFleet.start({ remotes: 0 });
-  // Without a login, so that it can be used behind the HQ's back.
+  // Without a login, so that the test can use it directly.
   const remote = await fleet.add("worker-1", { args: ["--no-auth"] });
   await fleet.followed("worker-1");
   await using events = await fleet.events();
@@ -110,7 +110,7 @@ test("of two remotes with the same session id the first one counts, the other is
   const text = async (): Promise<string> => (await fleet.ask(`/api/sessions/${id}/output`)).text;
   await eventually(async () => ((await text()) === "first\r\n" ? true : undefined), "the first one's output");
   await new Rest(second).shows(id, /second/);
-  // What the other one's does is told to nobody.
+  // Events of the other remote's session reach nobody.
   await second.client().kill(id, "SIGKILL");
   await fleet.ask("/api/remotes/worker-2/refresh-sessions", { body: {} });
   expect((await fleet.ask(`/api/sessions/${id}`)).json.status).toBe("running");
@@ -163,7 +163,7 @@ test("what is forwarded to a remote is about its sessions and repositories alone
     const { status, json } = await at(path, { body: {} });
     expect([path, status, json.code]).toEqual([path, 404, "not_found"]);
   }
-  // An escaped slash stays in its segment: that is no id.
+  // An escaped slash stays in its segment, so the id is invalid.
   const escaped = await at("/api/sessions/..%2fauth%2ftoken");
   expect([escaped.status, escaped.json.details?.issues[0].path]).toEqual([400, "id"]);
   const create = await at("/api/sessions", { body: { command: ["true"] } });
@@ -204,7 +204,7 @@ test("with one of 20 remotes hanging the list takes less than 50 ms, and everyth
   expect((await fleet.ask("/api/sessions", { body: { remoteId, command: ["cat"] } })).status).toBe(201);
 });
 
-/** Requests about sessions that a server has answered, by endpoint. */
+/** The number of session requests that a server has answered, by endpoint. */
 async function requests(server: TestServer): Promise<Readonly<Record<string, number>>> {
   const { samples } = await Scrape.of(server);
   const about = samples.filter(

@@ -1,4 +1,4 @@
-// Logins in which PAM asks questions, at HQs that share a Redis: each answer comes to another HQ than the one that asked.
+// Logins with PAM's questions, at HQs that share a Redis: each answer goes to another HQ than the one that asked.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type Ask, LoginQuestions } from "../../../src/auth/password/login-questions.ts";
@@ -29,7 +29,7 @@ function questionsAt({ records }: Replica): Questions {
   return new LoginQuestions({ result: z.string(), calls: records.calls });
 }
 
-/** Asks for two codes, and takes those that are right. */
+/** Asks for two codes, and accepts the right ones. */
 async function login(ask: Ask): Promise<string> {
   const given = [...(await ask(CODE)), ...(await ask(CODE))];
   if (given.join() === "1,2") return "ada";

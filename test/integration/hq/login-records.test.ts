@@ -1,4 +1,4 @@
-// What is kept of logins, in a file and in Redis alike.
+// Login records, in a file and in Redis alike.
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const log = { warn: () => {} };
 
 type Kept = AsyncDisposable & {
   readonly records: RecordStore;
-  /** The same records as another process has them, or this one after a restart. */
+  /** The same records in another process, or after a restart. */
   readonly elsewhere: () => Promise<RecordStore>;
 };
 
@@ -77,7 +77,7 @@ describe.each([
     return {
       ...{ clock, logins, add, use, elsewhere, writes: () => writes.length },
       [Symbol.asyncDispose]: async () => {
-        // Uses are written behind their caller's back.
+        // Uses are written in the background.
         await Promise.allSettled(writes);
         await place[Symbol.asyncDispose]();
       },

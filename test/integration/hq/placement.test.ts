@@ -1,4 +1,4 @@
-// Sessions that ask for labels instead of naming a machine.
+// Sessions that name labels instead of a machine.
 import { expect, test } from "vitest";
 import { ttyhq } from "../harness/command.ts";
 import { ask } from "../harness/http.ts";

@@ -1,4 +1,4 @@
-// The registry store that several HQs share, on a real Redis, without the HQs.
+// The registry store that several HQs share, on a real Redis, without HQs.
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -14,7 +14,7 @@ import { sentinelUrl, startSentinel } from "../harness/redis-sentinels.ts";
 import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH, Replica, remote } from "../harness/replica.ts";
 
-/** What our clock and that of Redis may tell differently. */
+/** Tolerance between our clock and that of Redis. */
 const CLOCKS_MS = 100;
 
 let redis: RedisServer;
@@ -86,7 +86,7 @@ describe("HQs that share a registry", () => {
     await using other = await loaded("other");
     await one.putRemote(remote("a"));
     await other.hears((name) => name === "a");
-    // Both at once: the registration comes first, and the other HQ does not know of it yet.
+    // Simultaneous changes: the registration comes first, and the other HQ does not know of it yet.
     const refreshed = one.putRemote(remote("a", { lastHeartbeat: "2026-01-03T00:00:00.000Z" }));
     const removed = other.put("a", { downSince: "2026-01-03T00:00:00.000Z" });
     expect(await Promise.all([refreshed, removed])).toEqual([true, false]);
@@ -100,7 +100,7 @@ describe("HQs that share a registry", () => {
 const registryOf = ({ tables, seal }: Replica, isAlive = async () => false): Promise<Registry> =>
   Registry.open({ tables, seal, isAlive, now: () => new Date() });
 
-/** As the health check does it when that remote does not answer. */
+/** Like the health check when that remote does not answer. */
 async function expire(registry: Registry, name: string): Promise<void> {
   const asked = registry.byName(name);
   if (asked === undefined) throw new Error(`no remote ${name}`);
@@ -167,7 +167,7 @@ test("a machine that is taken back gives way to what it told another HQ meanwhil
   await here.register(requestOf("a"));
   await expire(here, "a");
   await other.hears((_, entry) => entry?.remote === undefined);
-  // It was started again. Neither HQ has heard of what the other one does.
+  // It was restarted. Neither HQ has received the other's change.
   isBack = true;
   await Promise.all([there.register({ ...requestOf("a"), token: "new" }), here.recover()]);
   await there.register(requestOf("last"));
@@ -205,7 +205,7 @@ test("a Redis behind TLS is used when its authority is trusted, and else not, an
     await using one = new Replica("one", { url, ca: authority.cert });
     await one.tables.load();
     expect(await one.putRemote(remote(url))).toBe(true);
-    // However often: what TLS says at the end of a refused connection, perhaps twice, ends nobody.
+    // For any number of retries: TLS errors at the end of a refused connection, possibly twice, do not end the process.
     for (let time = 0; time < 25; time++) {
       await using other = new Replica("other", { url });
       await expect(other.tables.load()).rejects.toThrow(/rediss.*(self-signed|unable to)/);
@@ -326,7 +326,7 @@ describe("without its Redis", () => {
 
   test("a store that reads everything anew stops all the same", async () => {
     const one = await loaded("one");
-    // What may write waits: for a store, everything that it asks.
+    // Writes wait for this: for a store, all operations.
     await redis.ask((asking) => asking.call("CLIENT", "PAUSE", 10_000, "WRITE"));
     await redis.ask((asking) => asking.call("CLIENT", "KILL", "TYPE", "normal"));
     await eventually(async () => {

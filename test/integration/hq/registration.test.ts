@@ -1,4 +1,4 @@
-// Joining an HQ: who may, what is refused, and what is told of it.
+// Joining an HQ: who may, who is refused, and the events about it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -14,7 +14,7 @@ import { addressOf, TestFleet } from "../harness/test-fleet.ts";
 import { REMOTE_KINDS } from "./remote-kinds.ts";
 
 let fleet: TestFleet;
-/** Whoever the probe takes it for: who does not answer would be removed at any time. */
+/** A server that answers the health check, so that the remote is not removed. */
 let anybody: SpecRemote;
 let names = 0;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
   await anybody[Symbol.asyncDispose]();
 });
 
-/** A registration by hand; each under a name of its own. */
+/** A registration by hand; each under a different name. */
 function registration(more: object = {}) {
   names += 1;
   const name = `by-hand-${names}`;
@@ -35,7 +35,7 @@ function registration(more: object = {}) {
 
 const register = (body: object) => fleet.ask("/api/remotes/register", { body });
 
-/** The token that a remote registered with, once it is stored: from the registry's file, with the HQ's own secret. */
+/** The token that a remote registered with, once it is stored: read from the registry's file with the HQ's secret. */
 async function tokenOf(name: string): Promise<string> {
   const { controlDir } = fleet.hq;
   const quiet = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
@@ -51,7 +51,7 @@ async function tokenOf(name: string): Promise<string> {
 describe("a remote that joins", () => {
   test("is listed with what is public of it, and both say what they are", async () => {
     const remote = fleet.remote("worker-1");
-    // Known once it was asked for its health.
+    // Known once its health was requested.
     const { version: _, load: __, latencyMs: ___, ...record } = await fleet.record("worker-1");
     expect(record).toEqual({
       ...{ id: record.id, name: "worker-1", url: addressOf(remote), sessionIds: [], status: "up" },

@@ -1,4 +1,5 @@
-// Each way in which two HQs can lose their Redis: what they know keeps working, writes are refused, and they heal by themselves.
+// Each way in which two HQs can lose their Redis: they keep using what they know, refuse writes, and recover by
+// themselves.
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,12 +51,12 @@ class Group implements AsyncDisposable {
     return json.token;
   }
 
-  /** The same question to each HQ. */
+  /** The same request to each HQ. */
   each(token: string, path: string, question: { readonly method?: string; readonly body?: unknown } = {}) {
     return Promise.all(this.hqs.map((hq) => new Person(hq, token).ask(path, question)));
   }
 
-  /** A session of the remote, which both list. */
+  /** A session of the remote that both list. */
   async session(token: string): Promise<string> {
     const remoteId = await eventually(async () => {
       const [at] = await this.each(token, "/api/remotes");
@@ -73,7 +74,7 @@ class Group implements AsyncDisposable {
     return json.id;
   }
 
-  /** Resolves when the last thing that each HQ has said of its registry is this. */
+  /** Resolves when this is each HQ's last log message about its registry. */
   async say(words: string): Promise<void> {
     const isSaid = async () => this.hqs.every((hq) => toldBy(hq).at(-1) === words) || undefined;
     await eventually(isSaid, words);
@@ -84,7 +85,7 @@ class Group implements AsyncDisposable {
   }
 }
 
-/** What an HQ has said of its registry. */
+/** An HQ's log messages about its registry. */
 function toldBy(hq: TestServer): readonly string[] {
   return hq.log.match(new RegExp(`${OUT_OF_REACH}|${BACK}`, "g")) ?? [];
 }
@@ -128,7 +129,7 @@ afterAll(() => owned[Symbol.asyncDispose]());
 
 const replicaOf = (host: string, port: string) => () =>
   redis.master.ask((asking) => asking.replicaof(host, port));
-/** It has one. */
+/** The registry has a record. */
 const needReplicas = (count: number) => () =>
   redis.master.ask((asking) => asking.config("SET", "min-replicas-to-write", count));
 

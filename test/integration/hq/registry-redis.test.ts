@@ -20,7 +20,7 @@ import { TestServer } from "../harness/test-server.ts";
 
 const TOLD_WITHIN_MS = 1_000;
 
-/** The remotes are told of the first HQ alone. */
+/** The remotes know only the first HQ. */
 class TwoHqs implements AsyncDisposable {
   readonly redis: RedisServer;
   readonly fleet: TestFleet;
@@ -53,7 +53,7 @@ class TwoHqs implements AsyncDisposable {
     return this.fleet.hq;
   }
 
-  /** Resolves when that HQ's list of remotes is as wanted. */
+  /** Resolves when that HQ's list of remotes is as expected. */
   async remotesAt(
     hq: TestServer,
     isWanted: (remotes: readonly RemoteRecord[]) => boolean,
@@ -82,7 +82,7 @@ const has =
   (remotes: readonly RemoteRecord[]): boolean =>
     names.every((name) => remotes.some((remote) => remote.name === name));
 
-/** Something that registers by hand, and answers when it is asked whether it is there. */
+/** A server that registers by hand and answers health checks. */
 async function claimant(id: string) {
   const body = { status: "healthy", mode: "remote", remoteId: id };
   const remote = await FakeRemote.open((path) =>
@@ -95,7 +95,7 @@ async function claimant(id: string) {
 }
 
 const text = (typed: string): Uint8Array => new TextEncoder().encode(typed);
-/** What a terminal with cat in it shows of a line that was typed. */
+/** The output of a terminal with cat for a typed line. */
 const echoed = (line: string): RegExp => new RegExp(`${line}\\r\\n${line}\\r\\n`);
 const CAT = { command: ["cat"] };
 

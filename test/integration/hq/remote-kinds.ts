@@ -1,21 +1,21 @@
-// Remotes that an HQ may have: ours, and those that know the specification alone (contract 10.5).
+// Kinds of remotes of an HQ: ours, and those that implement only the specification (contract 10.5).
 import { SpecRemote, type SpecRemoteOptions } from "../fixtures/spec-remote.ts";
 import { basic, metric, type TestFleet } from "../harness/test-fleet.ts";
 
 /** A remote in a fleet. */
 type Joined = AsyncDisposable & {
-  /** How many clients its /ws has. */
+  /** The number of clients of its /ws. */
   clients(): Promise<number>;
 };
 
 export type RemoteKind = {
   readonly what: string;
   readonly isOurs: boolean;
-  /** Whether its /ws takes input and resizes. */
+  /** Whether its /ws accepts input and resizes. */
   readonly takesInput: boolean;
-  /** Whether it tells with which code a session ended. */
+  /** Whether it reports exit codes of sessions. */
   readonly tellsExitCode: boolean;
-  /** Starts one and has it join. */
+  /** Starts one and lets it join. */
   readonly join: (fleet: TestFleet, name: string) => Promise<Joined>;
 };
 

@@ -1,4 +1,4 @@
-// Two HQs behind one address, restarted one after the other, as an update does it: no session affinity, no lost byte.
+// Two HQs behind one address, restarted one after the other, like an update: no session affinity, no lost byte.
 import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { Balancer } from "../harness/balancer.ts";
@@ -20,7 +20,7 @@ const END_TIMEOUT_MS = 180_000;
 test("two HQs are restarted one after the other: their viewers lose no byte and get none twice", {
   timeout: 600_000,
 }, async () => {
-  // How long it takes depends on the machine, so only the long tests say so.
+  // Checked only in long tests, because the duration depends on the machine.
   const worst = IN_FULL ? await bestTime(WORST_STALL_MS, worstStall) : await worstStall();
   if (!IN_FULL) return;
   console.log(
@@ -29,7 +29,7 @@ test("two HQs are restarted one after the other: their viewers lose no byte and 
   expect(worst).toBeLessThan(WORST_STALL_MS);
 });
 
-/** Of all viewers during a rolling restart, in ms. */
+/** The maximum of all viewers during a rolling restart, in ms. */
 async function worstStall(): Promise<number> {
   await using redis = await RedisServer.start();
   await using program = await PacedProgram.prepare(LINES, BYTES_PER_SECOND);
@@ -43,7 +43,7 @@ async function worstStall(): Promise<number> {
   const { id } = await fleet.create("worker-1", { command: program.command });
   await using balancer = await Balancer.open([fleet.hq, second]);
   using owned = new DisposableStack();
-  // With the times of a real client.
+  // With the delays of a real client.
   const viewers = Array.from({ length: VIEWERS }, () =>
     owned.use(new HashingViewer(balancer.url, id, { times: {} })),
   );
@@ -64,7 +64,7 @@ async function worstStall(): Promise<number> {
   return Math.max(...stalls.map(({ worstMs }) => worstMs));
 }
 
-/** The longest time for which a viewer got nothing, from its first byte on. */
+/** The longest time in which a viewer received nothing, from its first byte on. */
 class Stalls implements Disposable {
   worstMs = 0;
   #lastAt: number | undefined;

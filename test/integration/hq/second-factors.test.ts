@@ -1,4 +1,4 @@
-// Second factors, kept in a file by one server and in Redis by two HQs: one suite for both.
+// Second factors, stored in a file by one server and in Redis by two HQs: one suite for both.
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import { TestServer } from "../harness/test-server.ts";
 
 const ORIGIN = "https://hq.test";
 
-/** Two servers with the same users: the same process twice for a file, two HQs for Redis. */
+/** Two servers with the same users: one process twice for a file, two HQs for Redis. */
 type Stage = { readonly one: SecondFactor; readonly other: SecondFactor };
 
 function secondFactor(store: FactorStore, tickets: TicketStore): SecondFactor {
@@ -69,7 +69,7 @@ async function withPasskey(
   return { device, codes: made.recoveryCodes ?? [] };
 }
 
-/** What a right password is asked for. */
+/** The challenge after a correct password. */
 async function challenge(at: SecondFactor, user: string): Promise<SecondFactorChallenge> {
   const refusal = await at.demand(user, ORIGIN).catch((error: unknown) => error);
   if (!(refusal instanceof ServiceError))
@@ -78,7 +78,7 @@ async function challenge(at: SecondFactor, user: string): Promise<SecondFactorCh
   return SecondFactorChallenge.parse(refusal.details);
 }
 
-/** How many of them worked, and with what the others were refused. */
+/** The number of successes, and the errors of the others. */
 async function outcomes(tries: readonly Promise<unknown>[]): Promise<readonly string[]> {
   const settled = await Promise.allSettled(tries);
   return settled
@@ -190,7 +190,7 @@ test("HQs that share a registry ask for the passkey wherever it was made, also w
   expect(await codeOf(second)).toBe("second_factor_required");
   await own.stop({ isDataKept: false });
   await expect.poll(() => second.log.includes(OUT_OF_REACH)).toBe(true);
-  // Nobody can tell who uses a code first.
+  // The order of two simultaneous uses is unknown.
   expect(await codeOf(second, { recoveryCode: other })).toBe("registry_unavailable");
   expect(await codeOf(second)).toBe("registry_unavailable");
 });

@@ -102,7 +102,7 @@ afterAll(async () => {
 const run = (script: string, more: object = {}): Promise<SessionRecord> =>
   fleet.create("worker-1", { command: ["sh", "-c", script], ...more });
 
-/** The same question to the remote itself. */
+/** The same request to the remote itself. */
 const proxied = (path: string): string => `/api/remotes/worker-1/proxy${path}`;
 
 describe("a new session", () => {

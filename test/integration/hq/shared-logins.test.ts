@@ -1,4 +1,4 @@
-// Logins, share links and tickets of two HQs that share their registry: what is over at one is over at both.
+// Logins, share links and tickets of two HQs that share their registry: an end at one HQ applies at both.
 import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ async function statuses(token: string, calls = 1): Promise<readonly number[]> {
   return all;
 }
 
-/** Resolves when both have said so since. */
+/** Resolves when both have logged it since then. */
 async function bothSay(words: string, work: () => Promise<void>): Promise<void> {
   const before = hqs.map((hq) => hq.log.split(words).length);
   await work();
@@ -263,7 +263,7 @@ test("whoever guesses at one is refused at the other, and at each by itself whil
     eventually(async () => {
       return (await redis.ask((asking) => asking.xlen("ttyhq:failed-logins"))) >= count || undefined;
     }, `${count} failures in Redis`);
-  /** The statuses up to the first refusal to check the guess. */
+  /** The statuses up to the first refusal without checking the guess. */
   const guesses = async (hq: TestServer, address: string): Promise<readonly number[]> => {
     const all: number[] = [];
     while (all.at(-1) !== 429) all.push(await guess(hq, address));
@@ -272,7 +272,7 @@ test("whoever guesses at one is refused at the other, and at each by itself whil
   const before = await redis.ask((asking) => asking.xlen("ttyhq:failed-logins"));
   expect(await guesses(first, "127.0.0.5")).toEqual([...Array(10).fill(401), 429]);
   await toldTo(before + 10);
-  // An HQ hears of the others' failures after its own: with the answer to one, before it asks again.
+  // An HQ learns of the others' failures after its own: with the answer to one, before the next check.
   for (const [index, address] of ["127.0.0.6", "127.0.0.7"].entries()) {
     expect(await guess(second, address)).toBe(401);
     await toldTo(before + 11 + index);
@@ -330,7 +330,7 @@ test("whoever has used up the calls of a minute at one is refused at the other s
     (await new Person(hq, token).ask("/api/sessions")).status;
   let calls = 0;
   await eventually(async () => {
-    // Also where a new minute has begun.
+    // Also if a new minute has begun.
     while ((await statusAt(one)) === 200) {}
     calls += 1;
     return (await statusAt(other)) === 429 || undefined;

@@ -1,4 +1,4 @@
-// Logins at an OpenID Connect provider through two HQs that share their registry, each request at the other one than the last.
+// Logins at an OpenID Connect provider through two HQs that share their registry, alternating between them.
 import { once } from "node:events";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { RedisServer } from "../harness/redis-server.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { TlsClient } from "../harness/tls-client.ts";
 
-/** Of the provider's answers, in seconds. */
+/** The lifetime of the provider's tokens, in seconds. */
 const SHORT = 3;
 const LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const SECRETS = { TTYHQ_JWT_SECRET: TOKEN_SECRET, TTYHQ_PROXY_OIDC_CLIENT_SECRET: CLIENT_SECRET };
@@ -62,7 +62,7 @@ async function loggedIn(): Promise<TlsClient> {
   return client;
 }
 
-/** Of as many requests as reach both HQs twice. */
+/** For enough requests to reach both HQs twice. */
 async function statuses(client: TlsClient): Promise<readonly number[]> {
   const all: number[] = [];
   for (let turn = 0; turn < 4; turn++) all.push((await client.ask(`${origin}/api/sessions`)).status);

@@ -1,4 +1,4 @@
-// Logins and share links as HQs keep them in Redis, without the HQs.
+// Logins and share links in the HQs' Redis, without HQs.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { REGISTRY_KEYS } from "../../../src/hq/registry/redis-scripts.ts";

@@ -1,4 +1,4 @@
-// What HQs agree on that share a registry: on a real Redis, without servers.
+// Agreement between HQs that share a registry: on a real Redis, without servers.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { REGISTRY_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
@@ -47,7 +47,7 @@ test("take turns with a name: the second claim is refused while the first holder
   expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({
     reason: { code: "remote_name_taken" },
   });
-  // The one that lost may hear of the other one's a moment later.
+  // The losing HQ may learn of the other's change a moment later.
   const isAgreed = async () => (`${idsOf(one)}` === `${idsOf(other)}` ? true : undefined);
   await eventually(isAgreed, "the same holder at both");
   alive.clear();

@@ -1,4 +1,4 @@
-// Our remote under an HQ that knows the specification alone.
+// Our remote under an HQ that implements only the specification.
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
@@ -11,7 +11,7 @@ import { TestServer } from "../harness/test-server.ts";
 
 const CREDENTIALS = { username: "other", password: "program" } as const;
 
-/** Without a login, so that it can be used behind the HQ's back. */
+/** Without a login, so that the test can use it directly. */
 function startRemote(hq: SpecHq): Promise<TestServer> {
   const to = ["--hq-url", hq.url, "--allow-insecure-hq", "--name", "worker-1"];
   return TestServer.start({

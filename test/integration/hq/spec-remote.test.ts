@@ -1,4 +1,4 @@
-// Remotes that know the specification alone, behind our HQ (contract 10.5).
+// Remotes that implement only the specification, behind our HQ (contract 10.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
@@ -11,7 +11,7 @@ import { basic, TestFleet } from "../harness/test-fleet.ts";
 const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
 const SCRIPT = 'stty -echo; echo ready; while read line; do echo "<$line>"; stty size; done; exit 7';
 
-/** Output before this line may be missing: what RESYNC draws where nothing is recorded. */
+/** Output before this line may be missing: RESYNC draws it where nothing is recorded. */
 const LOSS = /output before this may be missing/;
 
 describe("a remote that knows the specification alone", () => {
@@ -61,7 +61,7 @@ describe("a remote that knows the specification alone", () => {
     await using events = await fleet.events();
     expect((await at(id, "/input", { text: "\u0004" })).status).toBe(200);
     const told = () => events.all.some(({ type, sessionId }) => type === "session-exit" && sessionId === id);
-    // As a remote does that has another session [6.1]; without that the next health check reads the list.
+    // Like a remote with a new session [6.1]; otherwise the next health check reads the list.
     const body = { action: "created", sessionId: "another" };
     await eventually(async () => {
       expect((await fleet.ask("/api/remotes/other/refresh-sessions", { body })).status).toBe(200);

@@ -1,4 +1,4 @@
-// Which versions run, as `ttyhq upgrade --check` shows it. Mixed versions: previous-release.test.ts.
+// The running versions in `ttyhq upgrade --check`. Mixed versions: previous-release.test.ts.
 import { expect, test } from "vitest";
 import { ttyhq } from "../harness/command.ts";
 import { TestFleet } from "../harness/test-fleet.ts";

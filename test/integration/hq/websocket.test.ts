@@ -30,7 +30,7 @@ describe.each(REMOTE_KINDS)("the sessions of a remote $what", (kind) => {
     await remote[Symbol.asyncDispose]();
   });
 
-  /** A session that begins when a line is typed: of some remotes the HQ has no output from before it subscribed. */
+  /** A session that starts printing when a line is typed: from some remotes the HQ has no earlier output. */
   const run = (script: string): Promise<SessionRecord> =>
     fleet.create("worker-1", { command: ["sh", "-c", `read go; ${script}`] });
   const open = (): Promise<RawSocket> => RawSocket.open(fleet.hq.url);
@@ -169,7 +169,7 @@ describe.each(REMOTE_KINDS)("the sessions of a remote $what", (kind) => {
   });
 
   test("get what is typed in order, with nothing lost or doubled", async () => {
-    // A remote that takes input by its socket gets it by the same code, ours or not.
+    // A remote that accepts input on its socket gets it by the same code, ours or not.
     const count = kind.isOurs ? 20_000 : 1_000;
     const { id } = await run(`stty raw -echo; echo ready; head -c ${count} | tr -d '\\n' | md5sum; cat`);
     const keys = Array.from({ length: count }, (_, index) =>
