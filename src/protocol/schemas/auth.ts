@@ -42,11 +42,9 @@ export type AuthConfig = z.infer<typeof AuthConfig>;
 
 /** A single-use ticket, good for 30 s as the query parameter `token` of /ws (contract 5.5). */
 export const WsTicket = z.object({ ticket: z.string(), expiresIn: z.int().describe("seconds") });
-export type WsTicket = z.infer<typeof WsTicket>;
 
 /** A page address that logs in once (`ttyhq login-link`). */
 export const LoginLink = z.object({ url: z.string(), expiresIn: z.int().describe("seconds") });
-export type LoginLink = z.infer<typeof LoginLink>;
 
 /** POST /api/auth/password, VibeTunnel's name (facts 4.1). */
 export const PasswordRequest = z.object({ userId: z.string().max(256), password: z.string().max(4096) });
@@ -82,7 +80,6 @@ export const SshLogin = z.object({
   publicKey: z.string().max(16_384),
   signature: z.string().max(16_384),
 });
-export type SshLogin = z.infer<typeof SshLogin>;
 export const SshKeyResponse = PasswordResponse.extend({ authMethod: z.literal("ssh-key") });
 
 /** Of GET /api/auth/avatar/:userId: a login or an e-mail address (facts 4.1). */

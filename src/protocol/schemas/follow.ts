@@ -17,7 +17,6 @@ export const SetFollow = z
     if (isOn === undefined) context.addIssue({ code: "custom", path: ["enable"], message: "is missing" });
     return { repoPath: path ?? "", branch: branch ?? targetBranch, enable: isOn ?? false, dryRun };
   });
-export type SetFollow = z.infer<typeof SetFollow>;
 
 export const FollowReply = z.object({
   success: z.literal(true),
@@ -51,7 +50,6 @@ export const GitEvent = z.object({
   branch: z.string().max(1024).optional(),
   event: z.string().max(64).optional(),
 });
-export type GitEvent = z.infer<typeof GitEvent>;
 
 export const GitEventReply = z.object({
   success: z.literal(true),
@@ -67,7 +65,6 @@ export const GitEventReply = z.object({
     sessionsUpdated: z.array(z.string()),
   }),
 });
-export type GitEventReply = z.infer<typeof GitEventReply>;
 
 /** A notification of follow mode (contract 7.6, facts 6.12). */
 export const GitNotification = z.object({

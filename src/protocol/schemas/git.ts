@@ -15,26 +15,25 @@ export const BranchName = z.string().min(1).max(1024);
 
 const path = GitPath.optional();
 
+const PATH_NAMES = ["repoPath", "gitRepoPath"] as const;
+const QUERY_PATH_NAMES = [...PATH_NAMES, "path"] as const;
+type Paths = { readonly [Name in (typeof QUERY_PATH_NAMES)[number]]?: unknown };
+
 /** A request about a repository, with one of the names that VibeTunnel's clients use for its path (facts 6.7, 6.8). */
-function ofRepository<S extends z.ZodRawShape>(shape: S) {
-  const paths = { repoPath: path, gitRepoPath: path };
-  const hasPath = (request: { readonly repoPath?: unknown; readonly gitRepoPath?: unknown }): boolean =>
-    (request.repoPath ?? request.gitRepoPath) !== undefined;
-  return z.object({ ...paths, ...shape }).refine(hasPath, { error: "is missing", path: ["repoPath"] });
+function ofRepository<S extends z.ZodRawShape>(shape: S, names: readonly (keyof Paths)[] = PATH_NAMES) {
+  const hasPath = (request: Paths): boolean => names.some((name) => request[name] !== undefined);
+  return z
+    .object({ repoPath: path, gitRepoPath: path, ...shape })
+    .refine(hasPath, { error: "is missing", path: ["repoPath"] });
 }
 
-export const RepositoryQuery = z
-  .object({ repoPath: path, gitRepoPath: path, path })
-  .refine((query) => (query.repoPath ?? query.gitRepoPath ?? query.path) !== undefined, {
-    ...{ error: "is missing", path: ["repoPath"] },
-  });
+export const RepositoryQuery = ofRepository({ path }, QUERY_PATH_NAMES);
 
 /** `losses`: also reports what is lost with the worktree. */
-export const StatusQuery = z
-  .object({ ...RepositoryQuery.shape, losses: z.enum(["0", "1"]).default("0").describe("1: with `losses`") })
-  .refine((query) => (query.repoPath ?? query.gitRepoPath ?? query.path) !== undefined, {
-    ...{ error: "is missing", path: ["repoPath"] },
-  });
+export const StatusQuery = ofRepository(
+  { path, losses: z.enum(["0", "1"]).default("0").describe("1: with `losses`") },
+  QUERY_PATH_NAMES,
+);
 
 export const RemoveWorktreeQuery = ofRepository({
   force: z.enum(["true", "false", "1", "0"]).default("false").describe("even with uncommitted changes"),

@@ -3,7 +3,6 @@ import { z } from "zod";
 
 /** `echo`: the answer is no secret and may be displayed. */
 export const LoginPrompt = z.object({ message: z.string(), echo: z.boolean() });
-export type LoginPrompt = z.infer<typeof LoginPrompt>;
 
 /** `messages`: other messages of the system. */
 export const LoginPrompts = z.object({ prompts: z.array(LoginPrompt), messages: z.array(z.string()) });

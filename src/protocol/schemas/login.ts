@@ -36,7 +36,6 @@ export const CreateApiToken = z.object({
   scope: Scope,
   expiresIn: z.int().min(1).max(MAX_API_TOKEN_LIFETIME_S).describe("seconds"),
 });
-export type CreateApiToken = z.output<typeof CreateApiToken>;
 
 /** An API token as listed, without the token itself. Times are ISO 8601. */
 export const ApiTokenRecord = z.object({

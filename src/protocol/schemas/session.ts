@@ -17,20 +17,24 @@ export const SessionId = z.string().regex(SESSION_ID, "1 to 64 letters, digits, 
 export const RandomUuid = z.union([z.uuidv4(), z.uuidv7()]);
 
 const Extent = z.int().min(MIN_TERMINAL_SIZE).max(MAX_TERMINAL_SIZE);
-const Text = z
-  .string()
-  .max(4096)
-  .refine((text) => !text.includes("\0"), "must not contain a NUL character");
+const Flag = z.literal(true).optional();
+const Count = z.int().optional();
+const ShortText = z.string().max(256);
+const Text = withoutNul(4096);
+
+function withoutNul(maxLength: number): z.ZodString {
+  return z
+    .string()
+    .max(maxLength)
+    .refine((text) => !text.includes("\0"), "must not contain a NUL character");
+}
 
 export const TerminalSize = z.object({ cols: Extent, rows: Extent });
 export type TerminalSize = z.infer<typeof TerminalSize>;
 
 const Env = z.record(
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "letters, digits and underscores, not starting with a digit"),
-  z
-    .string()
-    .max(131_072)
-    .refine((text) => !text.includes("\0"), "must not contain a NUL character"),
+  withoutNul(131_072),
 );
 
 /** The body of POST /api/sessions (contract 2.1). Unknown members are ignored: VibeTunnel's clients send some. */
@@ -52,21 +56,15 @@ export const CreateSession = z.object({
   cwd: Text.optional(),
   workingDir: Text.optional(),
   env: Env.optional(),
-  name: z.string().max(256).optional(),
+  name: ShortText.optional(),
   cols: Extent.default(DEFAULT_COLS),
   rows: Extent.default(DEFAULT_ROWS),
-  remoteId: z.string().max(256).optional(),
+  remoteId: ShortText.optional(),
   labels: Labels.optional().describe("at an HQ, in place of remoteId: any remote that has these labels"),
-  owner: z
-    .string()
-    .max(256)
-    .optional()
-    .describe("the user of the session, from a server that asks for one of its users"),
-  account: z
-    .string()
-    .max(256)
-    .optional()
-    .describe("the account of the program, from a server to its session host"),
+  owner: ShortText.optional().describe(
+    "the user of the session, from a server that asks for one of its users",
+  ),
+  account: ShortText.optional().describe("the account of the program, from a server to its session host"),
   transient: z
     .boolean()
     .optional()
@@ -75,20 +73,14 @@ export const CreateSession = z.object({
 export type CreateSession = z.infer<typeof CreateSession>;
 
 /** Whether the request is in VibeTunnel's spelling, with `workingDir` (contract 10.8). */
-export function isVibeTunnelSpelling({
-  cwd,
-  workingDir,
-}: {
-  readonly cwd?: unknown;
-  readonly workingDir?: unknown;
-}): boolean {
-  return workingDir !== undefined && cwd === undefined;
+export function isVibeTunnelSpelling(body: Readonly<Record<string, unknown>>): boolean {
+  return body.workingDir !== undefined && body.cwd === undefined;
 }
+
 /** The same before defaults. */
 export type CreateSessionBody = z.input<typeof CreateSession>;
 
 export const SessionStatus = z.enum(["starting", "running", "exited"]);
-export type SessionStatus = z.infer<typeof SessionStatus>;
 
 /** Why a session ended: its program exited, was killed by a signal, or lost its session host. */
 export const ExitReason = z.enum(["exit", "signal", "host_lost"]);
@@ -98,16 +90,13 @@ export type ExitReason = z.infer<typeof ExitReason>;
 export const GitStatus = z.object({
   gitRepoPath: z.string().optional().describe("the top of the worktree that contains cwd"),
   gitBranch: z.string().optional().describe("empty if HEAD is detached"),
-  gitAheadCount: z
-    .int()
-    .optional()
-    .describe("commits that the upstream does not have; absent without an upstream"),
-  gitBehindCount: z.int().optional().describe("commits of the upstream that are missing here"),
+  gitAheadCount: Count.describe("commits that the upstream does not have; absent without an upstream"),
+  gitBehindCount: Count.describe("commits of the upstream that are missing here"),
   gitHasChanges: z.boolean().optional().describe("whether tracked files differ from the commit"),
-  gitModifiedCount: z.int().optional().describe("files with unstaged changes"),
-  gitAddedCount: z.int().optional().describe("untracked files and folders"),
-  gitStagedCount: z.int().optional().describe("files with staged changes"),
-  gitDeletedCount: z.int().optional().describe("deleted files"),
+  gitModifiedCount: Count.describe("files with unstaged changes"),
+  gitAddedCount: Count.describe("untracked files and folders"),
+  gitStagedCount: Count.describe("files with staged changes"),
+  gitDeletedCount: Count.describe("deleted files"),
   gitIsWorktree: z.boolean().optional().describe("whether it is a linked worktree"),
   gitMainRepoPath: z.string().optional().describe("the top of the main worktree"),
 });
@@ -126,10 +115,9 @@ export const SessionRecord = z.object({
   command: z.array(z.string()),
   cwd: z.string(),
   workingDir: z.string().describe("the same as cwd, for VibeTunnel's clients"),
-  cwdFallback: z
-    .literal(true)
-    .optional()
-    .describe("the requested workingDir cannot be entered: the program started in the home directory"),
+  cwdFallback: Flag.describe(
+    "the requested workingDir cannot be entered: the program started in the home directory",
+  ),
   cols: z.int(),
   rows: z.int(),
   initialCols: z.int().optional().describe("the size at the start of the session"),
@@ -139,7 +127,7 @@ export const SessionRecord = z.object({
   exitSignal: z.string().optional(),
   exitReason: ExitReason.optional(),
   exitedAt: z.string().optional(),
-  endRequested: z.literal(true).optional().describe("a user ended the session"),
+  endRequested: Flag.describe("a user ended the session"),
   outputBytes: z.int().describe("bytes of output since the start of the session"),
   viewers: z.int().describe("current subscriptions to this session"),
   recording: z
@@ -151,7 +139,7 @@ export const SessionRecord = z.object({
   ...GitStatus.shape,
   owner: z.string().optional().describe("the user of the session; absent: the server's own"),
   access: ShareMode.optional().describe("for guests of a share link: its mode"),
-  mayResize: z.literal(true).optional().describe("for guests: the share link lets them resize the terminal"),
+  mayResize: Flag.describe("for guests: the share link lets them resize the terminal"),
   source: z.string().optional().describe("on an HQ: the name of the remote, or local"),
   remoteId: z.string().optional(),
   remoteName: z.string().optional(),
