@@ -1,5 +1,6 @@
 // Reading recordings in asciicast v2, for the page and the command line.
 import { z } from "zod";
+import { parseJson } from "../lib/data/json.ts";
 import { ServiceError } from "./errors.ts";
 
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
@@ -10,19 +11,24 @@ const Header = z.looseObject({
   height: z.int().positive(),
   idle_time_limit: z.number().positive().optional(),
 });
-const Event = z.tuple([z.number().min(0), z.string(), z.string()]).rest(z.unknown());
+const Event = z
+  .tuple([z.number().min(0), z.string(), z.string()])
+  .rest(z.unknown())
+  .transform(([time, code, data]) => ({ time, code, data }));
 
-/** The first line of an asciicast v2; `idle_time_limit` in seconds. */
-export type CastFileHeader = z.infer<typeof Header>;
 /** `time` in seconds since the start; `code`: `o`, `i`, `r`, `m` or an unknown one. */
-export type CastFileEvent = { readonly time: number; readonly code: string; readonly data: string };
-export type CastFile = { readonly header: CastFileHeader; readonly events: AsyncIterable<CastFileEvent> };
+export type CastFileEvent = Readonly<z.infer<typeof Event>>;
+/** `idle_time_limit` in seconds. */
+type CastFile = {
+  readonly header: z.infer<typeof Header>;
+  readonly events: AsyncIterable<CastFileEvent>;
+};
 
 /** Reads an asciicast v2 up to its end or a torn line. Throws `invalid_request` for other content. */
 export async function readCast(bytes: AsyncIterable<Uint8Array>): Promise<CastFile> {
   const all = lines(bytes);
   const { value } = await all.next();
-  const header = Header.safeParse(parse(value ?? ""));
+  const header = Header.safeParse(parseJson(value ?? ""));
   if (!header.success) throw new ServiceError("invalid_request", "this is no asciicast v2 recording");
   return { header: header.data, events: eventsOf(all) };
 }
@@ -30,10 +36,9 @@ export async function readCast(bytes: AsyncIterable<Uint8Array>): Promise<CastFi
 async function* eventsOf(all: AsyncGenerator<string>): AsyncGenerator<CastFileEvent> {
   for await (const line of all) {
     if (line.trim() === "") continue;
-    const event = Event.safeParse(parse(line));
+    const event = Event.safeParse(parseJson(line));
     if (!event.success) return;
-    const [time, code, data] = event.data;
-    yield { time, code, data };
+    yield event.data;
   }
 }
 
@@ -42,10 +47,8 @@ const DATA = "data: ";
 /** The events of a recording that is sent as server-sent events, up to the end of the session or of the stream. */
 export async function* readCastStream(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CastFileEvent> {
   for await (const line of lines(bytes)) {
-    const event = line.startsWith(DATA) ? Event.safeParse(parse(line.slice(DATA.length))) : undefined;
-    if (event?.success !== true) continue;
-    const [time, code, data] = event.data;
-    yield { time, code, data };
+    const event = line.startsWith(DATA) ? Event.safeParse(parseJson(line.slice(DATA.length))) : undefined;
+    if (event?.success) yield event.data;
   }
 }
 
@@ -59,12 +62,4 @@ async function* lines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
     yield* parts;
   }
   if (rest !== "") yield rest;
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

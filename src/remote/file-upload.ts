@@ -1,6 +1,7 @@
 // Sending a file on to another process.
 import { collectBytes } from "../lib/data/collect.ts";
-import { parseJson, requestOf } from "../protocol/client/caller.ts";
+import { parseJson } from "../lib/data/json.ts";
+import { requestOf } from "../protocol/client/caller.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";

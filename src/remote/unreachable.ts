@@ -1,4 +1,4 @@
-import { parseJson } from "../protocol/client/caller.ts";
+import { parseJson } from "../lib/data/json.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 
 type Place = { readonly url: string } | { readonly socketPath: string };

@@ -1,7 +1,8 @@
 // Repositories behind another process with git workers: a server asks its session host.
 import { withDeadline } from "../lib/async/deadline.ts";
 import { collectBytes } from "../lib/data/collect.ts";
-import { parseJson, requestOf } from "../protocol/client/caller.ts";
+import { parseJson } from "../lib/data/json.ts";
+import { requestOf } from "../protocol/client/caller.ts";
 import type { Send } from "../protocol/client/send.ts";
 import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";

@@ -1,6 +1,7 @@
 // The sockets that VibeTunnel had before /ws (facts 1.13), and that its last build on npm uses. Each translates to and from
 // frames, so that permissions, limits and the order of messages are those of /ws.
 import { z } from "zod";
+import { parseJson } from "../../lib/data/json.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { decodeFrame, encodeFrame, FrameError, FrameType, writeU32 } from "../../protocol/frame/frame.ts";
 import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
@@ -28,7 +29,7 @@ const BuffersRequest = z.discriminatedUnion("type", [
 ]);
 
 function buffersRequest(text: string): Uint8Array {
-  const request = BuffersRequest.safeParse(parsed(text)).data;
+  const request = BuffersRequest.safeParse(parseJson(text)).data;
   switch (request?.type) {
     case "subscribe": {
       // Offsets alone carries no output; it asks for the SUBSCRIBED that becomes "subscribed".
@@ -91,13 +92,5 @@ function frame(type: number, sessionId: string, payload: Uint8Array): Uint8Array
   } catch (error) {
     if (error instanceof FrameError) return NOTHING;
     throw error;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { collectBytes } from "../../lib/data/collect.ts";
+import { parseJson } from "../../lib/data/json.ts";
 import { type Endpoint, endpointPath } from "../endpoints/endpoint.ts";
 import { type ErrorCode, errorFromBody, ServiceError } from "../errors.ts";
 import { MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "../limits.ts";
@@ -17,10 +18,7 @@ export type CallInput<E extends Endpoint> = {
 
 type JsonReply<T> = { readonly reply: { readonly json: z.ZodType<T> } };
 
-/**
- * Calls endpoints. Calls reject with the server's ServiceError, or with `host_unreachable` if there is no valid answer within
- * REQUEST_TIMEOUT_MS.
- */
+/** Calls reject with the server's ServiceError, or with `host_unreachable` without a valid answer in REQUEST_TIMEOUT_MS. */
 export type Caller = {
   /** For endpoints with a JSON reply. `signal` aborts the call, which rejects with its reason. */
   call<T, E extends Endpoint>(
@@ -58,16 +56,9 @@ export function createCaller(send: Send): Caller {
     reply,
     call: async (endpoint, input, signal) => (await reply(endpoint, input, signal)).value,
     bytes: async (endpoint, input = {}) => (await whole(endpoint, input)).bytes,
-    stream: async (endpoint, input, signal) => {
-      const stop = new AbortController();
-      const giveUp = AbortSignal.any([signal, stop.signal]);
-      try {
-        return await inTime(endpoint, () => request(send, endpoint, input, giveUp));
-      } catch (error) {
-        stop.abort(error);
-        throw error;
-      }
-    },
+    // The inner signal ends with the head of the answer, `signal` ends the body as well.
+    stream: (endpoint, input, signal) =>
+      inTime(endpoint, (inner) => request(send, endpoint, input, AbortSignal.any([signal, inner]))),
   };
 }
 
@@ -77,13 +68,15 @@ type AnyInput = {
   readonly body?: unknown;
 };
 
-export function requestOf(endpoint: Endpoint, input: AnyInput): Omit<ClientRequest, "signal"> {
-  const hasBody = input.body !== undefined;
+export function requestOf(
+  endpoint: Endpoint,
+  { params, query, body }: AnyInput,
+): Omit<ClientRequest, "signal"> {
   return {
     method: METHODS[endpoint.method],
-    path: endpointPath(endpoint, input.params) + queryText(input.query),
-    headers: hasBody ? { "content-type": "application/json" } : {},
-    body: hasBody ? JSON.stringify(input.body) : undefined,
+    path: endpointPath(endpoint, params) + queryText(query),
+    headers: body === undefined ? {} : { "content-type": "application/json" },
+    body: JSON.stringify(body),
   };
 }
 
@@ -94,8 +87,11 @@ async function request(
   signal: AbortSignal,
 ): Promise<ClientResponse> {
   const response = await send({ ...requestOf(endpoint, input), signal });
-  if (response.status >= 200 && response.status < 300) return response;
-  throw await refusal(endpoint, response);
+  const { status, body } = response;
+  if (status >= 200 && status < 300) return response;
+  const code = CODES.get(status) ?? (status >= 500 ? "host_unreachable" : "internal_error");
+  const message = `the server answered ${nameOf(endpoint)} with status ${status}`;
+  throw errorFromBody(parseJson(await readBytes(endpoint, body)), code, message);
 }
 
 const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const;
@@ -122,13 +118,6 @@ async function inTime<T>(
   }
 }
 
-async function refusal(endpoint: Endpoint, response: ClientResponse): Promise<ServiceError> {
-  const { status, body } = response;
-  const code = CODES.get(status) ?? (status >= 500 ? "host_unreachable" : "internal_error");
-  const message = `the server answered ${nameOf(endpoint)} with status ${status}`;
-  return errorFromBody(parseJson(await readBytes(endpoint, body)), code, message);
-}
-
 /** For an answer of another program, such as a proxy. */
 const CODES: ReadonlyMap<number, ErrorCode> = new Map([
   [401, "unauthorized"],
@@ -143,15 +132,6 @@ async function readBytes(endpoint: Endpoint, body: AsyncIterable<Uint8Array>): P
     return await collectBytes(body, MAX_REPLY_BYTES);
   } catch (cause) {
     throw cause instanceof RangeError ? notUnderstood(endpoint, cause, "too large") : cause;
-  }
-}
-
-/** `undefined` for invalid JSON, which the schema then reports. */
-export function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
   }
 }
 
