@@ -30,36 +30,28 @@ export class Timeline {
   }
 }
 
-export type PlaybackClockOptions = {
-  readonly now: () => number;
-  readonly speed?: number;
-  readonly isPaused?: boolean;
-  readonly position?: number;
-};
+/** `speed`: 2 is twice as fast. */
+type PlaybackState = { readonly position: number; readonly isPaused: boolean; readonly speed: number };
 
 /** The position of a playback. It advances with time unless the playback is paused. */
 export class PlaybackClock {
   readonly #now: () => number;
-  #speed: number;
-  #isPaused: boolean;
-  /** The position at `since`, milliseconds of `now`. */
-  #mark: { readonly position: number; readonly since: number };
+  /** At `since`, milliseconds of `now`. */
+  #state: PlaybackState & { readonly since: number };
   #change = new AbortController();
 
-  constructor({ now, speed = 1, isPaused = false, position = 0 }: PlaybackClockOptions) {
+  constructor({ now, ...start }: Partial<PlaybackState> & { readonly now: () => number }) {
     this.#now = now;
-    this.#speed = speed;
-    this.#isPaused = isPaused;
-    this.#mark = { position, since: now() };
+    this.#state = { position: 0, isPaused: false, speed: 1, ...start, since: now() };
   }
 
   get position(): number {
-    const { position, since } = this.#mark;
-    return this.#isPaused ? position : position + ((this.#now() - since) / 1000) * this.#speed;
+    const { position, since, isPaused, speed } = this.#state;
+    return isPaused ? position : position + ((this.#now() - since) / 1000) * speed;
   }
 
   get isPaused(): boolean {
-    return this.#isPaused;
+    return this.#state.isPaused;
   }
 
   /** Aborted at the next change. */
@@ -69,27 +61,20 @@ export class PlaybackClock {
 
   /** Milliseconds until then; infinite while it is paused. */
   msUntil(due: number): number {
-    return this.#isPaused ? Number.POSITIVE_INFINITY : ((due - this.position) / this.#speed) * 1000;
+    const { isPaused, speed } = this.#state;
+    return isPaused ? Number.POSITIVE_INFINITY : ((due - this.position) / speed) * 1000;
   }
 
-  set({ position = this.position, isPaused = this.#isPaused, speed = this.#speed }: PlaybackChange): void {
-    this.#mark = { position: Math.max(0, position), since: this.#now() };
-    this.#isPaused = isPaused;
-    this.#speed = speed;
+  set(change: Partial<PlaybackState>): void {
+    const { position = this.position } = change;
+    this.#state = { ...this.#state, ...change, position: Math.max(0, position), since: this.#now() };
     const before = this.#change;
     this.#change = new AbortController();
     before.abort();
   }
 }
 
-export type PlaybackChange = {
-  readonly position?: number;
-  readonly isPaused?: boolean;
-  /** 2 is twice as fast. */
-  readonly speed?: number;
-};
-
-export type PlayOptions = {
+type PlayOptions = {
   readonly clock: PlaybackClock;
   readonly write: (text: string) => void | Promise<void>;
   /** Every event but output, in its place; output before it is written. */
@@ -111,10 +96,9 @@ export async function playEvents(
   events: AsyncIterable<TimedEvent> | Iterable<TimedEvent>,
   options: PlayOptions,
 ): Promise<PlayOutcome> {
-  const { clock, write, onEvent, wait, signal, written: writtenBefore = 0 } = options;
-  const { isStreamed = Symbol.asyncIterator in events } = options;
+  const { clock, write, onEvent, wait, signal, isStreamed = Symbol.asyncIterator in events } = options;
+  let { written = 0 } = options;
   let text = "";
-  let written = writtenBefore;
   const flush = async (): Promise<void> => {
     if (text !== "" && !signal.aborted) await write(text);
     text = "";
@@ -122,9 +106,8 @@ export async function playEvents(
   for await (const event of events) {
     while (event.due > clock.position) {
       await flush();
-      const { changed } = clock;
       if (clock.position < written) return "rewound";
-      await wait(clock.msUntil(event.due), AbortSignal.any([signal, changed]));
+      await wait(clock.msUntil(event.due), AbortSignal.any([signal, clock.changed]));
       if (signal.aborted) return "stopped";
       if (clock.position < written) return "rewound";
     }

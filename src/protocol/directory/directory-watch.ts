@@ -9,7 +9,7 @@ import { type DirectoryInput, type DirectoryNotification, SessionDirectory } fro
 
 export type DirectoryNews = Exclude<DirectoryNotification, { readonly kind: "list-wanted" }>;
 
-export type DirectoryWatchOptions = {
+type DirectoryWatchOptions = {
   readonly list: (signal: AbortSignal) => Promise<SessionSnapshot>;
   readonly onNews: (news: DirectoryNews) => void;
 };
@@ -22,6 +22,7 @@ export class DirectoryWatch implements Disposable {
   /** The directory is current (`undefined`), or the reason why it cannot be for now. */
   readonly #outcomes = new Emitter<ServiceError | undefined>();
   #listing = new AbortController();
+  #retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: DirectoryWatchOptions) {
     this.#options = options;
@@ -48,7 +49,7 @@ export class DirectoryWatch implements Disposable {
   }
 
   lost(): void {
-    this.#listing.abort();
+    this.#stop();
     this.#apply({ kind: "source-down" });
     this.#outcomes.emit(new ServiceError("host_unreachable", "there is no connection to the source"));
   }
@@ -85,7 +86,12 @@ export class DirectoryWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#stop();
+  }
+
+  #stop(): void {
     this.#listing.abort();
+    clearTimeout(this.#retry);
   }
 
   #apply(input: DirectoryInput): void {
@@ -98,31 +104,28 @@ export class DirectoryWatch implements Disposable {
 
   /** Retries until there is an answer or the request is replaced. */
   async #list(request: number): Promise<void> {
-    this.#listing.abort();
+    this.#stop();
     this.#listing = new AbortController();
     const { signal } = this.#listing;
-    while (!signal.aborted) {
-      try {
-        const snapshot = await this.#options.list(signal);
-        if (signal.aborted) return;
-        this.#backoff.reset();
-        this.#apply({ kind: "list", request, snapshot });
-        return;
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#outcomes.emit(
-          error instanceof ServiceError
-            ? error
-            : new ServiceError("internal_error", "not listed", { cause: error }),
-        );
-        await pause(this.#backoff.next(), signal);
-      }
+    try {
+      const snapshot = await this.#options.list(signal);
+      if (signal.aborted) return;
+      this.#backoff.reset();
+      this.#apply({ kind: "list", request, snapshot });
+    } catch (error) {
+      if (signal.aborted) return;
+      const isKnown = error instanceof ServiceError;
+      this.#outcomes.emit(
+        isKnown ? error : new ServiceError("internal_error", "not listed", { cause: error }),
+      );
+      // A listener may have replaced the request.
+      if (!signal.aborted) this.#retry = setTimeout(() => void this.#list(request), this.#backoff.next());
     }
   }
 }
 
 /** The input for a directory; `undefined` if the event changes no session. */
-export function inputOf(event: ServerEvent): DirectoryInput | undefined {
+function inputOf(event: ServerEvent): DirectoryInput | undefined {
   const { type, epoch, revision, previous } = event;
   const position: SourcePosition | undefined =
     epoch === undefined || revision === undefined ? undefined : { epoch, revision };
@@ -138,16 +141,4 @@ function whatOf({ type, key, record, remoteName }: ServerEvent): SessionChange["
   if (type === "session-removed") return key === undefined ? undefined : { kind: "removed", key };
   if (type === "remote-left") return remoteName === undefined ? undefined : { kind: type, remoteName };
   return record && { kind: "put", record, isNew: type === "session-start" };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
 }

@@ -79,13 +79,9 @@ export class SessionDirectory {
   }
 
   #up(position: SourcePosition | undefined): readonly DirectoryNotification[] {
-    const isMissingNothing =
-      position !== undefined &&
-      position.epoch === this.#position?.epoch &&
-      position.revision <= this.#position.revision;
     // The answer to an earlier request may be older than the connection.
     this.#phase = { kind: "current" };
-    return isMissingNothing ? [] : this.#want();
+    return position !== undefined && this.#isKnown(position) ? [] : this.#want();
   }
 
   #want(...pending: SessionChange[]): readonly DirectoryNotification[] {
