@@ -28,20 +28,12 @@ export type Request =
       readonly action?: ClientAction;
     };
 
-const NEEDS_SESSION: ReadonlyMap<number, string> = new Map([
-  [FrameType.INPUT_TEXT, "INPUT_TEXT"],
-  [FrameType.INPUT_KEY, "INPUT_KEY"],
-  [FrameType.RESIZE, "RESIZE"],
-  [FrameType.KILL, "KILL"],
-  [FrameType.RESET_SIZE, "RESET_SIZE"],
-]);
+const COMMANDS = ["INPUT_TEXT", "INPUT_KEY", "RESIZE", "KILL", "RESET_SIZE"] as const;
 
 /** Throws ServiceError `unknown_type`, `invalid_request` or PayloadError. */
 export function readRequest({ type, sessionId, payload }: Frame): Request {
-  const needs = NEEDS_SESSION.get(type);
-  if (needs !== undefined && sessionId === "") {
-    throw new ServiceError("invalid_request", `Missing sessionId for ${needs}`);
-  }
+  const command = sessionId === "" ? COMMANDS.find((name) => FrameType[name] === type) : undefined;
+  if (command !== undefined) throw new ServiceError("invalid_request", `Missing sessionId for ${command}`);
   switch (type) {
     case FrameType.HELLO:
       return { kind: "hello", hello: decodeHello(payload) };
@@ -207,7 +199,7 @@ function signalName(text: string): SignalName {
 }
 
 /** An action of a client that the audit log records. */
-export type ClientAction =
+type ClientAction =
   | { readonly kind: "subscribe" | "type"; readonly sessionId: string }
   | { readonly kind: "signal"; readonly sessionId: string; readonly signal: SignalName };
 
@@ -218,29 +210,25 @@ const TYPING_MS = 30_000;
 /** Sessions remembered for one client. Over that, all are reported anew. */
 const MAX_TYPED_INTO = 2_000;
 
-/** Reports a client's actions when their outcome is known; typing at most every 30 s for each session. */
-export class ThrottledAuditHook {
-  readonly #hook: AuditHook;
-  readonly #now: () => number;
+/**
+ * Reports a client's actions when their outcome is known; typing at most every 30 s for each session. `now` in milliseconds,
+ * monotonic.
+ */
+export function throttledAuditHook(
+  auditHook: AuditHook,
+  now: () => number,
+): (action: ClientAction, work: Promise<unknown>) => void {
   /** Time of the last report of typing, by session. */
-  readonly #typedAtMs = new Map<string, number>();
-
-  /** `now` in milliseconds, monotonic. */
-  constructor(auditHook: AuditHook, now: () => number) {
-    this.#hook = auditHook;
-    this.#now = now;
-  }
-
-  report(action: ClientAction, work: Promise<unknown>): void {
+  const typedAtMs = new Map<string, number>();
+  return (action, work) => {
     const { kind, sessionId } = action;
-    const now = this.#now();
-    const typedAtMs = this.#typedAtMs.get(sessionId) ?? Number.NEGATIVE_INFINITY;
-    if (kind === "type" && now - typedAtMs < TYPING_MS) return;
+    const nowMs = now();
+    if (kind === "type" && nowMs - (typedAtMs.get(sessionId) ?? Number.NEGATIVE_INFINITY) < TYPING_MS) return;
     const done = (error?: unknown): void => {
-      if (this.#typedAtMs.size >= MAX_TYPED_INTO) this.#typedAtMs.clear();
-      if (kind === "type" && error === undefined) this.#typedAtMs.set(sessionId, now);
-      this.#hook(action, error);
+      if (typedAtMs.size >= MAX_TYPED_INTO) typedAtMs.clear();
+      if (kind === "type" && error === undefined) typedAtMs.set(sessionId, nowMs);
+      auditHook(action, error);
     };
     void work.then(() => done(), done);
-  }
+  };
 }

@@ -30,7 +30,7 @@ import {
   checkSessionId,
   type Request,
   readRequest,
-  ThrottledAuditHook,
+  throttledAuditHook,
 } from "../requests.ts";
 import type { Traffic } from "../traffic.ts";
 import type { HubView } from "./hub-view.ts";
@@ -59,7 +59,7 @@ export class Viewer implements SubscriptionHost, Disposable {
   readonly #peer: Peer;
   readonly #view: HubView;
   readonly #hub: ViewerHub;
-  readonly #audit: ThrottledAuditHook | undefined;
+  readonly #audit: ReturnType<typeof throttledAuditHook> | undefined;
   readonly #requests: ClientRequests;
   readonly #subscriptions = new Map<string, Subscription>();
   /** The last input that the client sent to each of its sessions. */
@@ -78,7 +78,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#peer = peer;
     this.#view = view;
     this.#hub = hub;
-    this.#audit = view.auditHook && new ThrottledAuditHook(view.auditHook, now);
+    this.#audit = view.auditHook && throttledAuditHook(view.auditHook, now);
     this.now = now;
     this.isRepositoryHidden = view.isRepositoryHidden === true;
     this.#requests = new ClientRequests({ peer, handle: (frame) => this.#handle(frame) });
@@ -279,7 +279,7 @@ export class Viewer implements SubscriptionHost, Disposable {
       const isTyping = request.action?.kind === "type" && refused === undefined;
       if (isTyping && this.#subscriptions.has(sessionId)) this.#typedAtMs.set(sessionId, this.now());
       const work = refused ?? request.perform(this.#view.sessions);
-      if (request.action !== undefined) this.#audit?.report(request.action, work);
+      if (request.action !== undefined) this.#audit?.(request.action, work);
       this.#requests.follow(work, (error) => this.#error(sessionId, error, "command"));
     }
   }
@@ -330,7 +330,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     }
     const { sessions, historyFrom } = this.#view;
     const opening = this.#refused(FrameType.SUBSCRIBE) ?? this.#hub.openFeed(sessions, sessionId, flags);
-    this.#audit?.report({ kind: "subscribe", sessionId }, opening);
+    this.#audit?.({ kind: "subscribe", sessionId }, opening);
     const feed = await opening;
     const subscription = new Subscription(feed, sessions, this, historyFrom);
     this.#subscriptions.set(sessionId, subscription);

@@ -22,19 +22,16 @@ import {
 import type { Link, LinkHandlers, OpenLink } from "./link.ts";
 import { asServiceError, closed, disconnected, isFinal, silent } from "./link.ts";
 
+/** `until`: time of the next attempt, in milliseconds since the epoch. `error`: the reason for the missing link. */
+type Waiting = { readonly kind: "waiting"; readonly until: number; readonly error: ServiceError };
+/** For good; without `error` if it was closed on this side. */
+type Closed = { readonly kind: "closed"; readonly error?: ServiceError };
+
 export type ConnectionState =
-  /** `isPlanned`, here and below: the server announced its restart, which takes no longer than usual. */
-  | { readonly kind: "connecting"; readonly isPlanned?: boolean }
   | { readonly kind: "open" }
-  /** `until`: time of the next attempt, in milliseconds since the epoch. `error`: the reason for the missing link. */
-  | {
-      readonly kind: "waiting";
-      readonly until: number;
-      readonly error: ServiceError;
-      readonly isPlanned?: boolean;
-    }
-  /** For good; without `error` if it was closed on this side. */
-  | { readonly kind: "closed"; readonly error?: ServiceError };
+  | Closed
+  /** `isPlanned`: the server announced its restart, which takes no longer than usual. */
+  | ((Waiting | { readonly kind: "connecting" }) & { readonly isPlanned?: boolean });
 
 /** In milliseconds. */
 const TIMES = {
@@ -80,8 +77,8 @@ type Phase =
       readonly link: Link;
       readonly openedAt: number;
     }
-  | { readonly kind: "waiting"; readonly until: number; readonly error: ServiceError }
-  | { readonly kind: "closed"; readonly error?: ServiceError };
+  | Waiting
+  | Closed;
 
 type Timer = ReturnType<typeof setTimeout>;
 
@@ -93,7 +90,7 @@ type Restart = { isPlanned: boolean; readonly awaitedUntil: number };
  * link is lost when it closes, or when nothing arrives for two PINGs.
  */
 export class Connection implements Disposable {
-  readonly #options: Required<ConnectionOptions>;
+  readonly #options: Required<Omit<ConnectionOptions, "times">>;
   readonly #times: typeof TIMES;
   readonly #events: ConnectionEvents;
   readonly #backoff: Backoff;
@@ -107,14 +104,14 @@ export class Connection implements Disposable {
   #planned: Timer | undefined;
   /** The next attempt is the first after a stable link, or the first of all. */
   #isQuick = true;
-  /** Of attempts since the last link. */
+  /** Attempts since the last link that timed out. */
   #timeouts = 0;
   #pings = 0;
   #unanswered = 0;
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
     this.#times = { ...TIMES, ...options.times };
-    this.#options = { now: Date.now, random: Math.random, ...options, times: this.#times };
+    this.#options = { now: Date.now, random: Math.random, ...options };
     this.#backoff = new Backoff({ ...this.#times, random: this.#options.random });
     this.#events = events;
     this.#connect();
@@ -305,19 +302,16 @@ export class Connection implements Disposable {
 
   /** Until the next attempt, in ms. */
   #pause(): number {
-    const longestMs = this.#isQuick ? this.#times.quickMs : this.#longestPauseMs;
-    if (longestMs === undefined) return this.#backoff.next();
+    const restart = this.#restart;
+    const isAwaited = restart !== undefined && this.#options.now() <= restart.awaitedUntil;
+    if (!this.#isQuick && !isAwaited) return this.#backoff.next();
+    const awaitedMs = restart?.isPlanned ? RECONNECT_PLANNED_MS : RECONNECT_AWAITED_MS;
+    const longestMs = this.#isQuick ? this.#times.quickMs : awaitedMs;
     this.#isQuick = false;
     return longestMs * (1 - this.#options.random() / 2);
   }
 
-  /** While the server is expected back. */
-  get #longestPauseMs(): number | undefined {
-    if (this.#restart === undefined || this.#options.now() > this.#restart.awaitedUntil) return undefined;
-    return this.#restart.isPlanned ? RECONNECT_PLANNED_MS : RECONNECT_AWAITED_MS;
-  }
-
-  /** After a stable link. */
+  /** The next attempts come as soon as after a stable link. */
   #startOver(): void {
     this.#isQuick = true;
     this.#backoff.reset();
