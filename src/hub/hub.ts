@@ -25,7 +25,7 @@ const GOING_AWAY = 1001;
 /** A feed and the number of its subscriptions; at most one for each watched session. */
 type SharedFeed = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
 
-export type HubOptions = {
+type HubOptions = {
   readonly backend: SessionBackend;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -67,7 +67,7 @@ export class Hub implements ViewerHub, Disposable {
     this.#backend = backend;
     this.now = now;
     this.onFailure = onFailure;
-    this.#presence = new Presence({ clients: () => this.clients, now });
+    this.#presence = new Presence(this);
     this.#watching = backend.watch((event) => this.#happened(event));
     this.#keepAlive = setInterval(() => {
       for (const { viewer } of this.clients) {
@@ -93,9 +93,7 @@ export class Hub implements ViewerHub, Disposable {
   }
 
   get viewers(): number {
-    let viewers = 0;
-    for (const { users } of this.#feeds.values()) viewers += users;
-    return viewers;
+    return this.#feeds.values().reduce((viewers, { users }) => viewers + users, 0);
   }
 
   /** Connections of HQs that receive the events of all sessions. `closed`: their number since the start. */

@@ -9,23 +9,23 @@ const MAX_NAME_LENGTH = 32;
 /** Who is told. `id`: the client; `undefined`: a request, whose own connections are those of its user. */
 export type PresenceReader = Pick<HubClient, "user" | "kind"> & { readonly id: number | undefined };
 
+/** `now`: milliseconds, monotonic. */
+type PresenceHub = { readonly clients: readonly HubClient[]; readonly now: () => number };
+
 export class Presence implements Disposable {
-  readonly #clients: () => readonly HubClient[];
-  readonly #now: () => number;
+  readonly #hub: PresenceHub;
   /** What was told last, by session. */
   #told = new Map<string, string>();
   /** Runs while a client asks. */
   #timer: NodeJS.Timeout | undefined;
 
-  /** `now`: milliseconds, monotonic. */
-  constructor(options: { readonly clients: () => readonly HubClient[]; readonly now: () => number }) {
-    this.#clients = options.clients;
-    this.#now = options.now;
+  constructor(hub: PresenceHub) {
+    this.#hub = hub;
   }
 
   /** Guests are not told the names of users. */
   of(sessionId: string, reader: PresenceReader): SessionViewer[] {
-    const now = this.#now();
+    const now = this.#hub.now();
     return this.#watching(sessionId).map((client) => {
       const { viewer, kind, shareId, user, id } = client;
       const isGuests = reader.kind === "guest";
@@ -52,7 +52,7 @@ export class Presence implements Disposable {
 
   #tellAll(): void {
     const readers = Map.groupBy(
-      this.#clients().flatMap((client) => client.viewer.presenceIds.map((id) => ({ id, client }))),
+      this.#hub.clients.flatMap((client) => client.viewer.presenceIds.map((id) => ({ id, client }))),
       ({ id }) => id,
     );
     const before = this.#told;
@@ -72,7 +72,7 @@ export class Presence implements Disposable {
   }
 
   #watching(sessionId: string): readonly HubClient[] {
-    return this.#clients().filter(({ viewer }) => viewer.watches(sessionId));
+    return this.#hub.clients.filter(({ viewer }) => viewer.watches(sessionId));
   }
 }
 

@@ -9,7 +9,7 @@ const BEFORE_CLEAR = /(?:\x1b\[(?:1;1)?H|\x1b\[[0-3]?J|\x1b\[0?m)+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what this is about
 const PRIVATE_MODES = /\x1b\[\?([0-9;]+)([hl])/g;
 
-export type ClearPoint = {
+type ClearPoint = {
   /** Index of the first byte of the history. */
   readonly index: number;
   /** Sequences that set the private modes in effect there (bracketed paste, mouse, application keys). */

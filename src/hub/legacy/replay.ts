@@ -1,14 +1,13 @@
 import { collectBytes } from "../../lib/data/collect.ts";
-import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_REPLAY_BYTES } from "../../protocol/limits.ts";
 import type { SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
-import { historySizes } from "../viewer/history.ts";
+import { historySizes, readOutput } from "../viewer/history.ts";
 import { lastClearPoint } from "./clear-point.ts";
 
 /** The beginning of the history of a client without offsets, and on request the size of the terminal there. */
-export type Replay = {
+type Replay = {
   readonly offset: number;
   readonly prefix: Uint8Array;
   readonly size: TerminalSize | undefined;
@@ -30,9 +29,10 @@ export async function planReplay(
   if (!feed.isRecorded)
     return feed.isWhole ? { offset: feed.start, prefix: NOTHING, size: undefined } : undefined;
   const from = Math.max(0, end - MAX_REPLAY_BYTES);
-  const bytes = await heldOutput(backend, sessionId, from, end, signal);
-  const clear = bytes && lastClearPoint(bytes);
-  if (bytes === undefined || (clear === undefined && from > 0)) return undefined;
+  const output = await readOutput(backend, sessionId, { from, to: end }, signal);
+  const bytes = await collectBytes(output, MAX_REPLAY_BYTES);
+  const clear = lastClearPoint(bytes);
+  if (bytes.length < end - from || (clear === undefined && from > 0)) return undefined;
   const offset = from + (clear?.index ?? 0);
   const sizes = hasSize ? await historySizes(backend, sessionId, 0, signal) : [];
   const size = sizes.findLast((earlier) => earlier.offset <= offset);
@@ -50,22 +50,4 @@ export function headerEvent(record: SessionRecord, size: TerminalSize): object {
     title: record.name,
   };
   return { kind: "header", header };
-}
-
-/** Undefined if some of it is not held any more. */
-async function heldOutput(
-  backend: SessionBackend,
-  sessionId: string,
-  from: number,
-  to: number,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
-  try {
-    const { body } = await backend.view(sessionId, { kind: "output", from, to }, signal);
-    const bytes = await collectBytes(body, MAX_REPLAY_BYTES);
-    return bytes.length < to - from ? undefined : bytes;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "range_not_satisfiable") return undefined;
-    throw error;
-  }
 }

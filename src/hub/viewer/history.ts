@@ -14,10 +14,10 @@ const JournalEvents = z.array(
   z.looseObject({ offset: z.int(), kind: z.string(), data: z.string().optional() }),
 );
 
-export type HistorySize = TerminalSize & { readonly offset: number };
+type HistorySize = TerminalSize & { readonly offset: number };
 
 /** A piece of the output, or a resize before the next piece. */
-export type HistoryPiece = Uint8Array | ResizeEvent;
+type HistoryPiece = Uint8Array | ResizeEvent;
 
 export async function historySizes(
   backend: SessionBackend,
@@ -58,7 +58,7 @@ export async function* readHistory(
   // The last ones are in the window as well.
   const sizes = earlier.slice(0, earlier.length - Math.min(atEnd, sizesAtStart));
   let offset = from;
-  for await (const bytes of await output(backend, sessionId, { from, to }, signal)) {
+  for await (const bytes of await readOutput(backend, sessionId, { from, to }, signal)) {
     let rest = bytes;
     for (let size = sizes[0]; size !== undefined && size.offset < offset + rest.length; size = sizes[0]) {
       const before = rest.subarray(0, size.offset - offset);
@@ -74,7 +74,8 @@ export async function* readHistory(
   return undefined;
 }
 
-async function output(
+/** Empty if it is not held any more. */
+export async function readOutput(
   backend: SessionBackend,
   sessionId: string,
   { from, to }: { readonly from: number; readonly to: number },

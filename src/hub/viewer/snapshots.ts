@@ -1,4 +1,5 @@
 import { collectBytes } from "../../lib/data/collect.ts";
+import type { Subscribe } from "../../protocol/frame/payload.ts";
 import { REREAD_DELAY_MS, SNAPSHOT_INTERVAL_MS } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
@@ -7,14 +8,21 @@ const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
 /** The longest delay of the platform's timers. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** The intervals are those of SUBSCRIBE; 0 is the server's default. */
+type SnapshotsOptions = Pick<Subscribe, "minIntervalMs" | "maxIntervalMs"> & {
+  /** Undefined if there is none before the next change. */
+  readonly read: (signal: AbortSignal) => Promise<Uint8Array | undefined>;
+  /** Called when a snapshot can be taken, or none is due any more. */
+  readonly onReady: () => void;
+  readonly now: () => number;
+};
+
 /**
  * Snapshots of one session for one viewer: one at once, then at most one per interval while there is output (contract 1.3),
  * each screen once. The next snapshot is read only when the previous one was taken.
  */
 export class Snapshots implements Disposable {
-  readonly #read: (signal: AbortSignal) => Promise<Uint8Array | undefined>;
-  readonly #onReady: () => void;
-  readonly #now: () => number;
+  readonly #options: SnapshotsOptions;
   #intervalMs: number;
   #ready: Uint8Array | undefined;
   #last: Uint8Array | undefined;
@@ -25,19 +33,8 @@ export class Snapshots implements Disposable {
   #hasFailed = false;
   readonly #disposal = new AbortController();
 
-  constructor(options: {
-    /** Undefined if there is none before the next change. */
-    read: (signal: AbortSignal) => Promise<Uint8Array | undefined>;
-    /** Called when a snapshot can be taken, or none is due any more. */
-    onReady: () => void;
-    /** As in SUBSCRIBE; 0 means the server's default. */
-    minIntervalMs: number;
-    maxIntervalMs: number;
-    now: () => number;
-  }) {
-    this.#read = options.read;
-    this.#onReady = options.onReady;
-    this.#now = options.now;
+  constructor(options: SnapshotsOptions) {
+    this.#options = options;
     this.#intervalMs = intervalOf(options);
     this.changed();
   }
@@ -61,9 +58,13 @@ export class Snapshots implements Disposable {
     this.#isWanted = true;
     const isWaiting = this.#isReading || this.#ready !== undefined || this.#timer !== undefined;
     if (this.#disposal.signal.aborted || isWaiting) return;
-    const wait = this.#nextMs - this.#now();
-    if (wait <= 0) void this.#make();
-    else this.#timer = setTimeout(() => this.#timed(), Math.min(wait, MAX_TIMER_MS));
+    const wait = this.#nextMs - this.#options.now();
+    if (wait <= 0) return void this.#make();
+    const due = (): void => {
+      this.#timer = undefined;
+      this.changed();
+    };
+    this.#timer = setTimeout(due, Math.min(wait, MAX_TIMER_MS));
   }
 
   take(): Uint8Array | undefined {
@@ -79,31 +80,26 @@ export class Snapshots implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #timed(): void {
-    this.#timer = undefined;
-    this.changed();
-  }
-
   async #make(): Promise<void> {
     this.#isReading = true;
     this.#isWanted = false;
     try {
-      const snapshot = await this.#read(this.#disposal.signal);
+      const snapshot = await this.#options.read(this.#disposal.signal);
       this.#hasFailed = false;
       if (snapshot !== undefined) {
         if (!isSame(snapshot, this.#last)) this.#ready = snapshot;
-        this.#nextMs = this.#now() + this.#intervalMs;
+        this.#nextMs = this.#options.now() + this.#intervalMs;
       }
     } catch {
       // The session is gone, or its host cannot be reached for a while.
-      this.#nextMs = this.#now() + Math.max(this.#intervalMs, REREAD_DELAY_MS);
+      this.#nextMs = this.#options.now() + Math.max(this.#intervalMs, REREAD_DELAY_MS);
       this.#isWanted = true;
       this.#hasFailed = true;
     }
     this.#isReading = false;
     if (this.#disposal.signal.aborted) return;
     if (this.#ready === undefined && this.#isWanted) this.changed();
-    if (!this.#isReading) this.#onReady();
+    if (!this.#isReading) this.#options.onReady();
   }
 }
 
@@ -112,13 +108,7 @@ function isSame(snapshot: Uint8Array, last: Uint8Array | undefined): boolean {
 }
 
 /** The minimum interval of the client takes precedence over its maximum. */
-function intervalOf({
-  minIntervalMs,
-  maxIntervalMs,
-}: {
-  minIntervalMs: number;
-  maxIntervalMs: number;
-}): number {
+function intervalOf({ minIntervalMs, maxIntervalMs }: SnapshotsOptions): number {
   if (minIntervalMs > 0) return minIntervalMs;
   return maxIntervalMs === 0 ? SNAPSHOT_INTERVAL_MS : Math.min(SNAPSHOT_INTERVAL_MS, maxIntervalMs);
 }

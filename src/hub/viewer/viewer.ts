@@ -158,7 +158,7 @@ export class Viewer implements SubscriptionHost, Disposable {
   receiveText(): void {
     this.welcome();
     this.heard();
-    this.#error("", new ServiceError("binary_only", "this socket takes binary frames alone"));
+    this.failed("", new ServiceError("binary_only", "this socket takes binary frames alone"));
   }
 
   /** The client gave a sign of life. */
@@ -205,13 +205,9 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#hub.traffic.resyncs += 1;
   }
 
-  failed(sessionId: string, error: unknown): void {
-    this.#error(sessionId, error);
-  }
-
   lost({ feed: { sessionId, loss } }: Subscription): void {
     this.#unsubscribe(sessionId);
-    this.#error(sessionId, loss);
+    this.failed(sessionId, loss);
   }
 
   [Symbol.dispose](): void {
@@ -241,7 +237,7 @@ export class Viewer implements SubscriptionHost, Disposable {
       if (!(error instanceof FrameError)) throw error;
       this.#hub.traffic.badFrames += 1;
       this.#badInARow += 1;
-      this.#error("", new ServiceError("bad_frame", error.message));
+      this.failed("", new ServiceError("bad_frame", error.message));
       return undefined;
     }
   }
@@ -253,12 +249,12 @@ export class Viewer implements SubscriptionHost, Disposable {
       const request = readRequest(frame);
       if (request.kind === "subscribe" && sessionId !== "") {
         return this.#subscribe(sessionId, request.subscribe).catch((error: unknown) =>
-          this.#error(sessionId, error, "subscribe"),
+          this.failed(sessionId, error, "subscribe"),
         );
       }
       this.#carryOut(frame, request);
     } catch (error) {
-      this.#requests.answer(() => this.#error(sessionId, error));
+      this.#requests.answer(() => this.failed(sessionId, error));
     }
     return undefined;
   }
@@ -280,7 +276,7 @@ export class Viewer implements SubscriptionHost, Disposable {
       if (isTyping && this.#subscriptions.has(sessionId)) this.#typedAtMs.set(sessionId, this.now());
       const work = refused ?? request.perform(this.#view.sessions);
       if (request.action !== undefined) this.#audit?.(request.action, work);
-      this.#requests.follow(work, (error) => this.#error(sessionId, error, "command"));
+      this.#requests.follow(work, (error) => this.failed(sessionId, error, "command"));
     }
   }
 
@@ -371,7 +367,7 @@ export class Viewer implements SubscriptionHost, Disposable {
   }
 
   /** `request`: the kind of request that failed, since a SUBSCRIBE may be answered before an earlier command. */
-  #error(sessionId: string, error: unknown, request?: FailedRequest): void {
+  failed(sessionId: string, error: unknown, request?: FailedRequest): void {
     const known = error instanceof PayloadError ? new ServiceError("invalid_request", error.message) : error;
     const { error: message, code } = errorBody(known);
     if (code === "internal_error") this.#hub.onFailure(error);
