@@ -6,7 +6,7 @@ import { type Client, createClient } from "../protocol/client/client.ts";
 import type { OpenLink } from "../protocol/client/link.ts";
 import type { Send } from "../protocol/client/send.ts";
 import type { SessionSocket } from "../protocol/client/session-socket.ts";
-import { ServiceError } from "../protocol/errors.ts";
+import { isUnreachable, ServiceError } from "../protocol/errors.ts";
 import { createSender } from "../remote/send.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Values } from "./command.ts";
@@ -124,7 +124,7 @@ function linkTo(targets: readonly UplinkTarget[]): OpenLink {
       try {
         return await openLink(target, handlers, signal);
       } catch (error) {
-        if (!(error instanceof ServiceError) || error.code !== "host_unreachable") throw error;
+        if (!isUnreachable(error)) throw error;
         failure = error;
       }
     }
@@ -185,7 +185,7 @@ export function socketSend(socketPaths: readonly string[]): Send {
 
 /** Whether a request failed because no server listens. */
 export function isNotListening(error: unknown): boolean {
-  if (!(error instanceof ServiceError) || error.code !== "host_unreachable") return false;
+  if (!isUnreachable(error)) return false;
   const { cause } = error;
   return (
     cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ECONNREFUSED")

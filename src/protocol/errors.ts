@@ -113,6 +113,10 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_STATUS, value);
 }
 
+export function isUnreachable(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === "host_unreachable";
+}
+
 /** For `catch`: `undefined` for an error with that code; throws any other error. */
 export function unless(code: ErrorCode): (error: unknown) => undefined {
   return (error) => {

@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { createCaller } from "../protocol/client/caller.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
-import { ServiceError } from "../protocol/errors.ts";
+import { isUnreachable, ServiceError, unless } from "../protocol/errors.ts";
 import { PROTOCOL_REVISION } from "../protocol/frame/frame.ts";
 import { HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Health } from "../protocol/schemas/health.ts";
@@ -32,22 +32,19 @@ export type HostProgram = {
 export async function ensureHost(program: HostProgram): Promise<Health> {
   const running = await hostHealth(program.socketPath);
   if (running !== undefined) return checkRevision(running);
-  const failure = await startHost(program).then(
-    () => undefined,
-    (error: unknown) => ({ error }),
-  );
+  const failure = await startHost(program).catch((error: unknown) => error);
   // Another server may have started one at the same time, which made ours exit.
   const started = await hostHealth(program.socketPath);
   if (started !== undefined) return checkRevision(started);
-  if (failure !== undefined) throw failure.error;
-  throw new ServiceError("host_unreachable", `the session host does not answer: see ${program.logPath}`);
+  const message = `the session host does not answer: see ${program.logPath}`;
+  throw failure ?? new ServiceError("host_unreachable", message);
 }
 
 /** The health of a session host that is started elsewhere. Throws `host_unreachable` and `host_incompatible`. */
 export async function findHost(socketPath: string): Promise<Health> {
-  return checkRevision(await healthAt({ socketPath, noFollow: true }).catch(unanswered));
-
-  function unanswered(cause: unknown): never {
+  try {
+    return checkRevision(await healthAt({ socketPath, noFollow: true }));
+  } catch (cause) {
     if (!isUnreachable(cause)) throw cause;
     const message = `no session host answers at ${socketPath}: ${cause.message}`;
     throw new ServiceError("host_unreachable", message, { cause });
@@ -56,19 +53,12 @@ export async function findHost(socketPath: string): Promise<Health> {
 
 /** Undefined when nobody answers. */
 export async function hostHealth(socketPath: string): Promise<Health | undefined> {
-  return await healthAt({ socketPath }).catch((error: unknown) => {
-    if (isUnreachable(error)) return undefined;
-    throw error;
-  });
+  return await healthAt({ socketPath }).catch(unless("host_unreachable"));
 }
 
 async function healthAt(target: UplinkTarget): Promise<Health> {
   using sender = createSender(target);
   return await createCaller(sender.send).call(endpoints.health);
-}
-
-function isUnreachable(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && error.code === "host_unreachable";
 }
 
 function checkRevision(health: Health): Health {

@@ -8,8 +8,7 @@ import { KeyedSingleFlight, singleFlight } from "../lib/async/single-flight.ts";
 import { succeeded } from "../lib/async/succeeded.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/client/caller.ts";
-import type { Link, LinkHandlers } from "../protocol/client/link.ts";
-import { isFinal } from "../protocol/client/link.ts";
+import { isFinal, type Link, type LinkHandlers } from "../protocol/client/link.ts";
 import type { ClientResponse, Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";
@@ -47,11 +46,6 @@ const health = {
 /** Timeout of requests that wait for the uplink to open. */
 const LINK_TIMEOUT_MS = 5_000;
 
-export type RemoteSessionsOptions = {
-  readonly target: UplinkTarget;
-  readonly version: string;
-};
-
 type Peer = { readonly target: UplinkTarget; readonly sender: Sender };
 
 export class RemoteSessions implements SessionBackend {
@@ -67,7 +61,7 @@ export class RemoteSessions implements SessionBackend {
   /** Adapts a server that implements only the specification. Detected by the first connection; until then ours is assumed. */
   #kind: SpecifiedRemote | "ours" | undefined;
 
-  constructor({ target, version }: RemoteSessionsOptions) {
+  constructor({ target, version }: { readonly target: UplinkTarget; readonly version: string }) {
     this.#peer = { target, sender: createSender(target) };
     this.#caller = createCaller(this.send);
     this.#socket = new SessionSocket({
@@ -181,9 +175,9 @@ export class RemoteSessions implements SessionBackend {
 
   async create(request: CreateSession): Promise<SessionRecord> {
     await this.#firstOpened();
-    const created =
+    const creating =
       this.#specified?.create(request) ?? this.#caller.call(endpoints.createSession, { body: request });
-    const record = await created;
+    const record = await creating;
     await this.#until(() => this.#directory.records.has(keyOf(record)));
     return record;
   }
@@ -315,9 +309,7 @@ export class RemoteSessions implements SessionBackend {
     if ("socketPath" in target) return "ours";
     const { protocol } = await this.#caller.call(health, {}, signal);
     if (protocol !== undefined) return "ours";
-    return new SpecifiedRemote({
-      ...{ caller: this.#caller, socket: this.#socket, sessions: this },
-    });
+    return new SpecifiedRemote({ caller: this.#caller, socket: this.#socket, sessions: this });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,4 @@
-import { parseJson } from "../lib/data/json.ts";
-import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import { ServiceError } from "../protocol/errors.ts";
 
 type Place = { readonly url: string } | { readonly socketPath: string };
 
@@ -17,10 +16,6 @@ const NO_TLS = /wrong version number|packet length too long/;
 /** The reason of a failed connection as `host_unreachable`, with a remedy if there is one. `what`: such as "no answer". */
 export function unreachable(place: Place, what: string, cause: Error): ServiceError {
   return new ServiceError("host_unreachable", `${what}: ${reasonOf(place, cause)}`, { cause });
-}
-
-export function refusalOf(body: Uint8Array, status: number): ServiceError {
-  return errorFromBody(parseJson(body), "host_unreachable", `the server answered with status ${status}`);
 }
 
 function reasonOf(place: Place, cause: Error): string {

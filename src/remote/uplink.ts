@@ -1,14 +1,14 @@
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import { collectBytes } from "../lib/data/collect.ts";
-import type { Link, LinkHandlers } from "../protocol/client/link.ts";
-import { givenUp } from "../protocol/client/link.ts";
-import { ServiceError } from "../protocol/errors.ts";
+import { parseJson } from "../lib/data/json.ts";
+import { givenUp, type Link, type LinkHandlers } from "../protocol/client/link.ts";
+import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { type SocketTarget, socketAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
 import { Tunnel, type TunnelConnect, tunnelAgent } from "./tunnel.ts";
-import { refusalOf, unreachable } from "./unreachable.ts";
+import { unreachable } from "./unreachable.ts";
 
 /**
  * An http(s) origin with authentication headers. `ca` (PEM) is trusted beside Node's roots; its TLS context is cached by
@@ -50,7 +50,15 @@ export async function openLink(
     if (isOpen) handlers.onClose({ code, text });
   });
   await opened(socket, target, signal);
-  return linkOver(socket);
+  return {
+    send: (message) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(message, { binary: true, compress: false });
+    },
+    close: () => socket.close(1000),
+    get bufferedBytes() {
+      return socket.bufferedAmount;
+    },
+  };
 }
 
 /** A tunnel of this server to its HQ. `ping` resolves when the HQ has answered. */
@@ -128,21 +136,10 @@ async function opened(socket: WebSocket, target: UplinkTarget, signal: AbortSign
   await promise.finally(() => signal.removeEventListener("abort", abort));
 }
 
-function linkOver(socket: WebSocket): Link {
-  return {
-    send: (message) => {
-      if (socket.readyState === WebSocket.OPEN) socket.send(message, { binary: true, compress: false });
-    },
-    close: () => socket.close(1000),
-    get bufferedBytes() {
-      return socket.bufferedAmount;
-    },
-  };
-}
-
 /** Maximum of a refusal, which is one error body. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 async function readRefusal(body: AsyncIterable<Uint8Array>, status: number): Promise<ServiceError> {
-  return refusalOf(await collectBytes(body, MAX_REFUSAL_BYTES).catch(() => new Uint8Array()), status);
+  const bytes = await collectBytes(body, MAX_REFUSAL_BYTES).catch(() => new Uint8Array());
+  return errorFromBody(parseJson(bytes), "host_unreachable", `the server answered with status ${status}`);
 }

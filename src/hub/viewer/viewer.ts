@@ -10,11 +10,11 @@ import {
   FrameType,
   PayloadError,
 } from "../../protocol/frame/frame.ts";
-import type { FailedRequest } from "../../protocol/frame/payload.ts";
 import {
   ClientFlag,
   type ClientHello,
   encodeJson,
+  type FailedRequest,
   type GoAway,
   type Subscribe,
   SubscribeFlag,

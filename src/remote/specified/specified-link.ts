@@ -38,9 +38,7 @@ type Count = {
 };
 
 /** The server's sessions; `caughtUp` lists them again. */
-export type SpecifiedSessions = Pick<SessionBackend, "get" | "all"> & {
-  caughtUp(): Promise<void>;
-};
+export type SpecifiedSessions = Pick<SessionBackend, "get" | "all"> & { caughtUp(): Promise<void> };
 
 type SpecifiedLinkParts = {
   readonly sessions: SpecifiedSessions;
@@ -56,13 +54,13 @@ type SpecifiedLinkParts = {
 export class SpecifiedLink implements Link {
   readonly #counts = new Map<string, Count>();
   readonly #link: Link;
-  readonly #deliver: LinkHandlers["onMessage"];
+  readonly #handlers: LinkHandlers;
   readonly #parts: SpecifiedLinkParts;
   readonly #closed = new AbortController();
 
-  private constructor(link: Link, deliver: LinkHandlers["onMessage"], parts: SpecifiedLinkParts) {
+  private constructor(link: Link, handlers: LinkHandlers, parts: SpecifiedLinkParts) {
     this.#link = link;
-    this.#deliver = deliver;
+    this.#handlers = handlers;
     this.#parts = parts;
   }
 
@@ -76,11 +74,11 @@ export class SpecifiedLink implements Link {
     const link = await open({
       onMessage: (message) => own?.receive(message),
       onClose: (reason) => {
-        own?.stop();
+        own?.close();
         handlers.onClose(reason);
       },
     });
-    own = new SpecifiedLink(link, (message) => handlers.onMessage(message), parts);
+    own = new SpecifiedLink(link, handlers, parts);
     void own.#watchSessions();
     return own;
   }
@@ -89,13 +87,9 @@ export class SpecifiedLink implements Link {
     return this.#link.bufferedBytes;
   }
 
-  stop(): void {
-    this.#closed.abort();
-  }
-
   close(): void {
     this.#counts.clear();
-    this.stop();
+    this.#closed.abort();
     this.#link.close();
   }
 
@@ -136,13 +130,12 @@ export class SpecifiedLink implements Link {
     if (record === undefined) return;
     count.isOn = true;
     const { cols, rows, status } = record;
-    count.size = { cols, rows };
+    const size = { cols, rows };
+    count.size = size;
     const offset = count.next;
     this.#tell(FrameType.SUBSCRIBED, sessionId, encodeJson({ flags, offset, cols, rows, status }));
-    if (offset > 0 && (flags & SubscribeFlag.Stdout) !== 0) {
-      const resync = encodeResync({ offset, size: { cols, rows }, bytes: new Uint8Array() });
-      this.#tell(FrameType.RESYNC, sessionId, resync);
-    }
+    if (offset > 0 && (flags & SubscribeFlag.Stdout) !== 0)
+      this.#tell(FrameType.RESYNC, sessionId, encodeResync({ offset, size, bytes: new Uint8Array() }));
     this.#ask(sessionId, flags);
   }
 
@@ -196,7 +189,7 @@ export class SpecifiedLink implements Link {
   }
 
   #tell(type: FrameType, sessionId: string, payload: Uint8Array): void {
-    this.#deliver(encodeFrame(type, sessionId, payload));
+    this.#handlers.onMessage(encodeFrame(type, sessionId, payload));
   }
 
   receive(message: Uint8Array): void {
@@ -205,7 +198,7 @@ export class SpecifiedLink implements Link {
     } catch (error) {
       if (!(error instanceof FrameError || error instanceof PayloadError)) throw error;
       // The decoder closes the link with the reason.
-      this.#deliver(message);
+      this.#handlers.onMessage(message);
     }
   }
 
@@ -213,17 +206,14 @@ export class SpecifiedLink implements Link {
     if (type === FrameType.STDOUT) this.#output(sessionId, payload);
     else if (type === FrameType.EVENT) this.#event(sessionId, payload);
     else if (type === FrameType.ERROR) this.#error(sessionId, payload);
-    else if (PASSED.has(type)) this.#deliver(message);
+    else if (PASSED.has(type)) this.#handlers.onMessage(message);
   }
 
   /** Errors without a session answer our extensions. Others concern commands: subscriptions are refused here. */
   #error(sessionId: string, payload: Uint8Array): void {
     if (sessionId === "") return;
-    this.#tell(
-      FrameType.ERROR,
-      sessionId,
-      encodeJson({ ...Object(decodeJson(payload)), request: "command" }),
-    );
+    const refusal = { ...Object(decodeJson(payload)), request: "command" };
+    this.#tell(FrameType.ERROR, sessionId, encodeJson(refusal));
   }
 
   #output(sessionId: string, bytes: Uint8Array): void {
@@ -231,7 +221,7 @@ export class SpecifiedLink implements Link {
     if (count?.isOn !== true) return;
     const offset = count.next;
     count.next += bytes.length;
-    this.#deliver(encodeOutputFrame(sessionId, offset, bytes));
+    this.#handlers.onMessage(encodeOutputFrame(sessionId, offset, bytes));
   }
 
   /** Exit and resize may lack fields that ours have (facts 1.8). */

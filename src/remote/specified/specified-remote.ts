@@ -3,7 +3,7 @@ import type { Caller } from "../../protocol/client/caller.ts";
 import type { Link, LinkHandlers } from "../../protocol/client/link.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { isUnreachable, ServiceError } from "../../protocol/errors.ts";
 import type { CreateSession, Removal, SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
 import { AnySession } from "./session-record.ts";
 import { SpecifiedLink, type SpecifiedSessions } from "./specified-link.ts";
@@ -143,10 +143,6 @@ export class SpecifiedRemote {
       return "rest";
     }
   }
-}
-
-function isUnreachable(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === "host_unreachable";
 }
 
 function textOf(input: Uint8Array): string {
