@@ -1,8 +1,7 @@
 import { histogram } from "../lib/data/histogram.ts";
-import type { JournalMeter } from "./journal/journal.ts";
 
 /** Counters of the terminals of this process. Plain numbers, since they are on the hot path. */
-export class SessionMeter implements JournalMeter {
+export class SessionMeter {
   readonly now: () => number;
   started = 0;
   ended = 0;
@@ -25,6 +24,7 @@ export class SessionMeter implements JournalMeter {
     this.now = now;
   }
 
+  /** A write of a journal took so many milliseconds. */
   wrote(tookMs: number): void {
     this.journalWrites.observe(tookMs / 1000);
   }

@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { allOpened } from "../../lib/fs/atomic-file.ts";
+import type { SessionMeter } from "../session-meter.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import { eventLine, type Gap, gapEvent, type JournalEvent } from "./event.ts";
 import { type Dropped, JournalQueue } from "./queue.ts";
@@ -21,16 +22,7 @@ export type JournalOptions = {
   readonly onFailure: (error: unknown) => void;
   /** Output was lost before a successful retry. */
   readonly onGap: (gap: Gap) => void;
-  readonly meter: JournalMeter;
-};
-
-/** Counts what becomes of all journals; `wrote`: the duration of each write, in ms. */
-export type JournalMeter = {
-  readonly now: () => number;
-  wrote(tookMs: number): void;
-  journalFailures: number;
-  journalPauses: number;
-  lostBytes: number;
+  readonly meter: SessionMeter;
 };
 
 /**

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CastWriter, castHeader } from "../../../../src/sessions/journal/cast.ts";
 import type { JournalEntry } from "../../../../src/sessions/journal/reader.ts";
+import { CastWriter, castHeader } from "../../../../src/sessions/journal/recording.ts";
 import { utf8 } from "../../protocol/hex.ts";
 
 /** Lines as text. */
