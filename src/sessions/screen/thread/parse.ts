@@ -5,8 +5,7 @@ import { ScreenTerminal } from "../terminal/terminal.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { BLOCK_BYTES, ScreenFile } from "./file.ts";
 import { isSameSize, type Screen, type ScreenSource, sizeAt } from "./message.ts";
-import { scanPlain } from "./plain-output.ts";
-import { findShortcut } from "./shortcut.ts";
+import { findShortcut, scanPlain } from "./plain-output.ts";
 
 /** Parsed in one step. */
 const PIECE_BYTES = 32 * 1024;

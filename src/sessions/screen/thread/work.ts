@@ -18,6 +18,8 @@ type Waiter = PromiseWithResolvers<Screen> & { readonly source: ScreenSource; re
  * requests wait for the next one, so that endless output blocks nobody.
  */
 export class ScreenWork implements Disposable {
+  /** Time of the last request, noted by the pool. */
+  usedAtMs = 0;
   #waiters: Waiter[] = [];
   #screen: ParsedScreen | undefined;
   /** The source of the last round. */
