@@ -13,7 +13,7 @@ export async function replaceFile(
   mode: number,
   { isDurable = true }: { readonly isDurable?: boolean } = {},
 ): Promise<void> {
-  const draft = await writeDraft(path, bytes, { mode, isDurable });
+  const draft = await writeDraft(path, bytes, mode, isDurable);
   try {
     await rename(draft, path);
   } catch (error) {
@@ -42,7 +42,7 @@ export async function allOpened<const T extends readonly Promise<{ close(): Prom
  * processes, one wins and all get the winner's bytes.
  */
 export async function createFileOnce(path: string, bytes: Uint8Array, mode: number): Promise<Uint8Array> {
-  const draft = await writeDraft(path, bytes, { mode, isDurable: true });
+  const draft = await writeDraft(path, bytes, mode, true);
   try {
     await link(draft, path);
   } catch (error) {
@@ -65,11 +65,12 @@ export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** Returns its path. */
+/** Returns the path of the draft. */
 async function writeDraft(
   path: string,
   bytes: Uint8Array,
-  { mode, isDurable }: { readonly mode: number; readonly isDurable: boolean },
+  mode: number,
+  isDurable: boolean,
 ): Promise<string> {
   const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
   try {

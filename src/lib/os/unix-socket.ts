@@ -2,6 +2,7 @@
 import { chmod, link, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
+import { isErrno } from "../fs/atomic-file.ts";
 
 /** Errors for a path without listening process. */
 const DEAD = ["ECONNREFUSED", "ENOENT"];
@@ -70,5 +71,5 @@ async function succeeds(work: Promise<void>, refusals: readonly string[]): Promi
 }
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(String(error.code));
+  return codes.some((code) => isErrno(error, code));
 }

@@ -1,9 +1,10 @@
 // Child processes that serve calls over a socket, which they inherit as descriptor 3.
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
+import { withDeadline } from "../async/deadline.ts";
 import { RpcPeer } from "../async/rpc.ts";
+import { succeeded } from "../async/succeeded.ts";
 
 const SOCKET_FD = 3;
 /** In UTF-16 units: an answer may hold the escaped output of git. */
@@ -14,7 +15,7 @@ const MAX_STDERR_BYTES = 2_000;
 const END_TIMEOUT_MS = 90_000;
 const END_WAIT_MS = 3_000;
 
-export type WorkerCommand = {
+type WorkerCommand = {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -49,17 +50,12 @@ export class WorkerProcess {
     });
   }
 
-  /**
-   * It completes the changes that it has begun, and ends; after END_TIMEOUT_MS it is killed. Resolves at its end, or
-   * after END_WAIT_MS.
-   */
+  /** It completes its changes and ends; after END_TIMEOUT_MS it is killed. Resolves at its end, or after END_WAIT_MS. */
   async end(): Promise<void> {
     setTimeout(() => this.kill(), END_TIMEOUT_MS).unref();
     this.#isEnding = true;
     this.#socket.end();
-    const stop = new AbortController();
-    await Promise.race([this.ended, pause(END_WAIT_MS, undefined, stop).catch(() => undefined)]);
-    stop.abort();
+    await succeeded(withDeadline(this.ended, END_WAIT_MS, "the end of a worker"));
   }
 
   /** Its calls fail with `reason`. */
