@@ -22,11 +22,11 @@ export type CommandMark =
 export type ProgramNotification = { readonly title: string; readonly body: string };
 
 /** The last title, marks of commands, whether a BEL rang that ended no sequence, and the last notification. */
-export type ScanResult = {
-  readonly title: string | undefined;
-  readonly marks: readonly CommandMark[];
-  readonly hasBell: boolean;
-  readonly notification: ProgramNotification | undefined;
+type Found = {
+  title: string | undefined;
+  marks: CommandMark[];
+  hasBell: boolean;
+  notification: ProgramNotification | undefined;
 };
 
 /**
@@ -37,23 +37,16 @@ export class TitleScan {
   /** The end of the last piece, which may have the beginning of a sequence. */
   #tail: Buffer = Buffer.alloc(0);
 
-  scan(bytes: Uint8Array): ScanResult {
+  scan(bytes: Uint8Array): Readonly<Found> {
     const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const seam = Buffer.concat([this.#tail, piece.subarray(0, MAX_BYTES)]);
-    const result = { title: undefined, marks: [], hasBell: false, notification: undefined };
-    scanFrom(seam, this.#tail.length, result);
-    scanFrom(piece, MAX_BYTES, result);
+    const found: Found = { title: undefined, marks: [], hasBell: false, notification: undefined };
+    scanFrom(seam, this.#tail.length, found);
+    scanFrom(piece, MAX_BYTES, found);
     this.#tail = Buffer.from((piece.length >= MAX_BYTES ? piece : seam).subarray(-MAX_BYTES));
-    return result;
+    return found;
   }
 }
-
-type Found = {
-  title: string | undefined;
-  marks: CommandMark[];
-  hasBell: boolean;
-  notification: ProgramNotification | undefined;
-};
 
 /** Adds the sequences that end at `start` or later. */
 function scanFrom(bytes: Buffer, start: number, found: Found): void {
