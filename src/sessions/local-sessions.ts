@@ -5,6 +5,7 @@ import { Emitter } from "../lib/async/emitter.ts";
 import { DiskCare } from "../lib/fs/disk-care.ts";
 import { Descriptors } from "../lib/os/descriptors.ts";
 import { outsideTraces } from "../lib/trace.ts";
+import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
@@ -17,15 +18,15 @@ import type {
   TerminalSize,
 } from "../protocol/schemas/session.ts";
 import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "./backend.ts";
-import { Journal, type JournalFiles, type JournalOptions } from "./journal/journal.ts";
+import { Journal, type JournalFiles } from "./journal/journal.ts";
+import type { ForegroundNews } from "./pty/foreground.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
-import { type Pty, type PtyExit, spawnPty } from "./pty/pty.ts";
+import { type PtyExit, spawnPty } from "./pty/pty.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
 import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionChange } from "./session.ts";
 import { SessionMeter } from "./session-meter.ts";
-import { newsEvent, type SessionChange } from "./session-news.ts";
 import type { ControlDir } from "./storage/control-dir.ts";
 import { recoverSessions } from "./storage/recovery.ts";
 import { type Ended, type Keep, Retention } from "./storage/retention.ts";
@@ -40,16 +41,10 @@ import {
 import { isUserUnknown, NO_FILES, placeOf, type StatusSource, type UserFiles } from "./user-folders.ts";
 import { openView } from "./views.ts";
 
-export type SessionLog = {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-};
-
-export type LocalSessionsOptions = {
+type LocalSessionsOptions = {
   readonly controlDir: ControlDir;
   readonly screens: Screens;
-  readonly log: SessionLog;
+  readonly log: Pick<Log, "info" | "warn" | "error">;
   /** The environment of programs; the server's secrets are removed. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly account: Account;
@@ -73,9 +68,8 @@ export class LocalSessions implements SessionBackend {
   readonly #sessions = new Map<string, Session>();
   readonly #starting = new Set<string>();
   readonly #events = new Emitter<ServerEvent>();
-  /** Prefix of keys, new at every start. */
-  readonly #epoch = randomUUID();
-  #keys = 0;
+  /** This process, as new sessions store it. */
+  readonly #host = { pid: process.pid, startTicks: startTicks(process.pid) };
   readonly #descriptors: Descriptors;
   readonly #care: DiskCare;
   readonly #disk: SessionDisk;
@@ -107,17 +101,17 @@ export class LocalSessions implements SessionBackend {
     const unreadable = (id: string, error: unknown): void =>
       log.warn({ session: id, error }, "session not readable");
     for (const { wasLost, isRecorded, ...found } of await recoverSessions(controlDir, unreadable)) {
-      const { key = this.#newKey() } = found.stored;
+      const { key = randomUUID() } = found.stored;
       const stored = { ...withoutOwnName(found.stored, account.user), key };
       const own = { onChange: this.#changed, now, recordInput: false, meter: this.meter };
       const session = new Session({ ...found, ...own, stored });
       this.#sessions.set(session.id, session);
       if (wasLost) {
         log.warn({ session: session.id }, "session lost its host");
-        const { pid, startTicks, host } = found.stored;
+        const { pid, startTicks } = found.stored;
         const failed = (error: unknown): void =>
           log.warn({ session: session.id, pid, error }, "programs of a lost session not ended");
-        if (!isOfAnotherHost(host))
+        if (!isOfAnotherHost(found.stored))
           void endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS }).catch(failed);
       }
       if (stored.transient === true) this.#keep(this.#discard(session));
@@ -159,7 +153,7 @@ export class LocalSessions implements SessionBackend {
       const { account, env, cgroups } = this.#options;
       const plan = await planLaunch(request, { id, account, env, cgroups });
       const runsAs = request.account === account.user ? undefined : request.account;
-      const whose = { id, key: this.#newKey(), owner, account: runsAs, transient };
+      const whose = { id, key: randomUUID(), owner, account: runsAs, transient, host: this.#host };
       const { session, record } = await this.#launch(newStoredSession(plan, whose), plan);
       await this.#disk.writeFirstRecord(session, record);
       this.#keep(this.#disk.syncFirstRecord(session, record));
@@ -264,9 +258,7 @@ export class LocalSessions implements SessionBackend {
         ...{ files, stored, now, recordInput },
         ...{ onChange: this.#changed, meter: this.meter },
       });
-      let pty: Pty | undefined;
-      const onPressure = (isHigh: boolean): void => (isHigh ? pty?.pause() : pty?.resume());
-      pty = this.#start(session, plan, this.#journal(session, folder.journal, onPressure));
+      this.#start(session, plan, this.#journal(session, folder.journal));
       return { session, record };
     } catch (error) {
       await Promise.all([folder.journal.close(), record.close()]);
@@ -275,7 +267,7 @@ export class LocalSessions implements SessionBackend {
     }
   }
 
-  #journal(session: Session, files: JournalFiles, onPressure: JournalOptions["onPressure"]): Journal {
+  #journal(session: Session, files: JournalFiles): Journal {
     const { id, key } = session;
     const { maxRecordingBytes: maxBytes, log } = this.#options;
     const onChange = (): void => this.#changed(session, "changed");
@@ -283,19 +275,22 @@ export class LocalSessions implements SessionBackend {
       await session.journal?.retry();
       onChange();
     };
-    const options: JournalOptions = {
-      ...{ maxBytes, meter: this.meter, onPressure },
-      onFailure: (error) => {
-        this.#care.failed(`${key} journal`, error, retry);
-        onChange();
+    return new Journal(
+      {
+        ...{ maxBytes, meter: this.meter },
+        onPressure: (isHigh) => session.setPaused(isHigh),
+        onFailure: (error) => {
+          this.#care.failed(`${key} journal`, error, retry);
+          onChange();
+        },
+        onGap: (gap) => log.warn({ session: id, ...gap }, "recording has a gap"),
       },
-      onGap: (gap) => log.warn({ session: id, ...gap }, "recording has a gap"),
-    };
-    return new Journal(options, files);
+      files,
+    );
   }
 
   /** Synchronous: no event about the session precedes its start. */
-  #start(session: Session, plan: LaunchPlan, journal: Journal): Pty {
+  #start(session: Session, plan: LaunchPlan, journal: Journal): void {
     const listener = {
       onOutput: session.receive,
       onEnd: (exit: PtyExit) => this.#keep(this.#finish(session, exit)),
@@ -306,7 +301,6 @@ export class LocalSessions implements SessionBackend {
     this.#sessions.set(session.id, session);
     this.#enterFolder(session);
     this.#emit("session-start", session);
-    return pty;
   }
 
   /** Sessions whose system user is unknown get no git status. */
@@ -314,8 +308,7 @@ export class LocalSessions implements SessionBackend {
     const { cwd, account } = session.stored;
     if (isUserUnknown(session.stored)) return;
     const options = { isLive: session.isRunning, onChange: () => session.statusChanged() };
-    const folder = this.#folders?.enter({ cwd, account }, options);
-    if (folder !== undefined) session.enter(folder);
+    session.enter(this.#folders?.enter({ cwd, account }, options));
   }
 
   async #finish(session: Session, exit: PtyExit): Promise<void> {
@@ -351,7 +344,7 @@ export class LocalSessions implements SessionBackend {
 
   async #discard(session: Session): Promise<void> {
     this.#sessions.delete(session.id);
-    session.leaveFolder();
+    session.enter(undefined);
     // Before the files are removed: the id is free at once.
     this.#emit("session-removed", session);
     this.#options.screens.forget(session.key);
@@ -375,11 +368,6 @@ export class LocalSessions implements SessionBackend {
     void finishing.finally(() => this.#finishing.delete(finishing));
   }
 
-  #newKey(): string {
-    this.#keys += 1;
-    return `${this.#epoch}.${this.#keys}`;
-  }
-
   #session(id: string): Session {
     const session = this.#sessions.get(id);
     if (session === undefined) throw notFound(id);
@@ -387,10 +375,17 @@ export class LocalSessions implements SessionBackend {
   }
 }
 
-export function notFound(id: string): ServiceError {
+/** News of a session that do not change its record. */
+function newsEvent(record: SessionRecord, { kind, ...members }: ForegroundNews): ServerEvent {
+  if (kind === "waiting") return sessionEvent("waiting-for-input", record);
+  const type = kind === "command" ? "command-finished" : "program-notification";
+  return { ...sessionEvent(type, record), ...members };
+}
+
+function notFound(id: string): ServiceError {
   return new ServiceError("session_not_found", `no session ${id}`);
 }
 
-export function shuttingDown(): ServiceError {
+function shuttingDown(): ServiceError {
   return new ServiceError("shutting_down", "the session host is shutting down");
 }

@@ -1,7 +1,8 @@
 // One terminal session, running or ended. Forward only: starting, running, exited.
-import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { withDeadline } from "../lib/async/deadline.ts";
 import { singleFlight } from "../lib/async/single-flight.ts";
+import { succeeded } from "../lib/async/succeeded.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { exitEvent, gitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
@@ -16,12 +17,11 @@ import {
 import type { Delivery, Sink } from "./backend.ts";
 import { exitData, type Gap, lostBefore } from "./journal/event.ts";
 import type { Journal } from "./journal/journal.ts";
-import { Foreground } from "./pty/foreground.ts";
+import { Foreground, type ForegroundNews } from "./pty/foreground.ts";
 import { OutputBatch, type OutputPiece } from "./pty/output-batch.ts";
 import { endProcesses, readStat, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
-import type { Pty } from "./pty/pty.ts";
+import type { Pty, PtyExit } from "./pty/pty.ts";
 import { TitleScan } from "./pty/title-scan.ts";
-import type { SessionChange } from "./session-news.ts";
 import type { SessionFiles } from "./storage/control-dir.ts";
 import { type StoredSession, sessionRecord } from "./storage/stored-session.ts";
 
@@ -33,6 +33,9 @@ const EVENT_BYTES = 256;
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
 export type SizeChange = TerminalSize & { readonly offset: number };
+
+/** Reported to the owner of a session. */
+export type SessionChange = "changed" | "exited" | "bell" | ForegroundNews;
 
 type Live = {
   readonly pty: Pty;
@@ -76,6 +79,7 @@ export class Session {
   #unseenBytes = 0;
   readonly #titles = new TitleScan();
   readonly #sizes: SizeChange[];
+  /** Resolves after the exit was reported, which follows the last byte of output. */
   readonly #exited = Promise.withResolvers<void>();
   #stored: StoredSession;
   #live: Live | undefined;
@@ -125,7 +129,13 @@ export class Session {
   }
 
   noteStart(startTicks: number | undefined): void {
-    if (startTicks !== undefined) this.#stored = { ...this.#stored, startTicks };
+    this.#stored = { ...this.#stored, startTicks };
+  }
+
+  /** While it is paused, the program blocks as soon as the kernel holds about 12 KB of its output. */
+  setPaused(isPaused: boolean): void {
+    if (isPaused) this.#live?.pty.pause();
+    else this.#live?.pty.resume();
   }
 
   get id(): string {
@@ -178,14 +188,10 @@ export class Session {
     return { ...record, ...this.#folder?.status };
   }
 
-  /** The session is in that folder, until its removal. */
-  enter(folder: FolderPresence): void {
-    this.#folder = folder;
-  }
-
-  leaveFolder(): void {
+  /** The session is in that folder until its removal; `undefined`: in no folder whose status is known. */
+  enter(folder: FolderPresence | undefined): void {
     this.#folder?.[Symbol.dispose]();
-    this.#folder = undefined;
+    this.#folder = folder;
   }
 
   statusChanged(): void {
@@ -195,11 +201,6 @@ export class Session {
     const isNew = !isDeepStrictEqual(before, this.#status);
     if (status !== undefined && isNew) for (const sink of this.#sinks) sink(status);
     this.#onChange(this, "changed");
-  }
-
-  /** Resolves after the exit was reported, which follows the last byte of output. */
-  get exited(): Promise<void> {
-    return this.isRunning ? this.#exited.promise : Promise.resolve();
   }
 
   /** Emits batched output, so that `outputBytes` is up to date. */
@@ -282,13 +283,12 @@ export class Session {
   }
 
   /** From the pty, after the last byte of output. */
-  async finish(exit: { exitCode: number; signal?: string }): Promise<void> {
+  async finish({ exitCode: code, signal }: PtyExit): Promise<void> {
     const live = this.#live;
     if (live === undefined) return;
     live.batch.release();
     this.#unseen = undefined;
     live.foreground[Symbol.dispose]();
-    const { exitCode: code, signal } = exit;
     const reason = signal === undefined ? "exit" : "signal";
     const ended = { code, reason, ...(signal === undefined ? {} : { signal }) } as const;
     this.#note(live.journal, "x", exitData(ended));
@@ -311,14 +311,11 @@ export class Session {
     // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
     const startTicks = this.#stored.startTicks ?? readStat(this.#stored.pid)?.startTicks;
     await endProcesses(this.#stored.pid, startTicks, { graceMs: KILL_GRACE_MS });
-    await this.exited;
+    await this.#exited.promise;
   }
 
   async #killLater(): Promise<void> {
-    const over = new AbortController();
-    void this.exited.then(() => over.abort());
-    const isOver = await pause(KILL_GRACE_MS, false, { signal: over.signal, ref: false }).catch(() => true);
-    if (isOver) return;
+    if (await succeeded(withDeadline(this.#exited.promise, KILL_GRACE_MS, "the end of a session"))) return;
     // Without a free file descriptor the processes are not found: try again.
     await this.#signal(SIGNALS.SIGKILL).catch(() => this.#killLater());
   }

@@ -18,7 +18,7 @@ import {
 import { fileBytes, readEvents } from "../journal/reader.ts";
 import type { SizeChange } from "../session.ts";
 import type { ControlDir, SessionFiles } from "./control-dir.ts";
-import { folderRemoval, sessionFolders } from "./removed-folder.ts";
+import { folderRemoval, sessionFolders } from "./session-folder.ts";
 import { StoredSession } from "./stored-session.ts";
 
 /** 128 + SIGHUP: what the kernel sends to a program whose terminal goes away. */
@@ -56,7 +56,8 @@ export async function recoverSessions(
 
 async function recover(stored: StoredSession, files: SessionFiles): Promise<Recovered> {
   const wasLost = stored.exit === undefined;
-  const { gaps, at, outputBytes, ...journal } = await (wasLost ? repairJournal(files) : readSummary(files));
+  const journal = await (wasLost ? repairJournal(files) : readSummary(files));
+  const { gaps, at, outputBytes } = journal;
   const { cols, rows } = journal.sizes.at(-1) ?? stored;
   const sizes = journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols, rows }];
   const exit = stored.exit ?? { ...(journal.exit ?? HOST_LOST), at, outputBytes };
@@ -70,14 +71,17 @@ type JournalSummary = {
   readonly outputBytes: number;
   readonly at: string;
   readonly exit: JournalExit | undefined;
+  /** Length of the records, and time of the last. */
+  readonly eventsBytes: number;
+  readonly time: number;
 };
 
 /** Cuts a torn last record, drops records of output that never arrived, and records output that has no record. */
 async function repairJournal(files: SessionFiles): Promise<JournalSummary> {
   const { size, mtime } = await stat(files.output);
-  const { eventsBytes, time, ...read } = await readSummary(files, size);
+  const summary = { ...(await readSummary(files, size)), at: mtime.toISOString() };
+  const { time, eventsBytes } = summary;
   await ifDiskTakes(() => truncate(files.events, eventsBytes));
-  const summary = { ...read, at: mtime.toISOString() };
   if (summary.exit !== undefined) return summary;
   const offset = size + lostBefore(summary.gaps, Number.POSITIVE_INFINITY);
   const events: JournalEvent[] = [
@@ -98,11 +102,11 @@ async function ifDiskTakes(write: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Up to the first record of output beyond `fileBytes`. `eventsBytes`, `time`: length of the records, and time of the last. */
+/** Up to the first record of output beyond `maxBytes`. */
 async function readSummary(
   files: SessionFiles,
-  fileBytes = Number.POSITIVE_INFINITY,
-): Promise<JournalSummary & { readonly eventsBytes: number; readonly time: number }> {
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<JournalSummary> {
   const sizes: SizeChange[] = [];
   const gaps: Gap[] = [];
   let exit: JournalSummary["exit"];
@@ -111,7 +115,7 @@ async function readSummary(
     const gap = gapOf(event);
     if (gap !== undefined) gaps.push(gap);
     // Only the exit may be beyond: it counts output after the recording was stopped.
-    if (positionOf(gaps, event.offset) > fileBytes && event.kind !== "x") break;
+    if (positionOf(gaps, event.offset) > maxBytes && event.kind !== "x") break;
     eventsBytes += Buffer.byteLength(eventLine(event));
     time = event.time;
     outputBytes = Math.max(outputBytes, event.offset);
@@ -132,7 +136,7 @@ function addSize(sizes: SizeChange[], event: JournalEvent): void {
 const FIRST_EVENT_BYTES = 64;
 
 /** Removes a folder without content, so that its id can be used again. */
-export async function removeIfBlank(files: SessionFiles): Promise<void> {
+async function removeIfBlank(files: SessionFiles): Promise<void> {
   if (await isBlank(files)) await folderRemoval(files.directory)();
 }
 

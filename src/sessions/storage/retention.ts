@@ -1,7 +1,8 @@
 // `--keep-recordings`: ended sessions go with their recordings, the oldest first, when they are too old or too large together.
-import { stat } from "node:fs/promises";
+import type { Log } from "../../log.ts";
 import { keyOf } from "../../protocol/directory/session-change.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { fileBytes } from "../journal/reader.ts";
 import type { SessionFiles } from "./control-dir.ts";
 
 /** `undefined`: no such limit. */
@@ -16,7 +17,7 @@ export type Ended = {
   readonly bytes: number;
 };
 
-export type Surplus = Ended & { readonly because: "age" | "size" };
+type Surplus = Ended & { readonly because: "age" | "size" };
 
 /** `isFinal`: the recording is written, and the size cannot change. */
 type Size = { readonly bytes: number; readonly isFinal: boolean };
@@ -27,10 +28,7 @@ type RetentionOptions = {
   readonly controlDir: { session(id: string): SessionFiles };
   /** Removes the session unless its id belongs to another one by now. Returns whether it did. */
   readonly discard: (ended: Ended) => Promise<boolean>;
-  readonly log: {
-    info(fields: object, message: string): void;
-    error(fields: object, message: string): void;
-  };
+  readonly log: Pick<Log, "info" | "error">;
 };
 
 /** Intervals between checks: regular and minimum. */
@@ -117,9 +115,9 @@ export class Retention implements AsyncDisposable {
       if (exitedAt === undefined) continue;
       const key = keyOf(record);
       const known = this.#sizes.get(key);
-      const { bytes, isFinal } = known ?? (await sizeOf(this.#options.controlDir.session(id)));
-      if (isFinal) sizes.set(key, { bytes, isFinal });
-      ended.push({ id, key, endedAt: Date.parse(exitedAt), bytes });
+      const size = known ?? (await sizeOf(this.#options.controlDir.session(id)));
+      if (size.isFinal) sizes.set(key, size);
+      ended.push({ id, key, endedAt: Date.parse(exitedAt), bytes: size.bytes });
     }
     this.#sizes = sizes;
     return ended;
@@ -127,11 +125,7 @@ export class Retention implements AsyncDisposable {
 }
 
 async function sizeOf({ record, output, events, recording, checkpoint }: SessionFiles): Promise<Size> {
-  const sizes = await Promise.all([recording, record, output, events, checkpoint].map(bytesOf));
+  const paths = [recording, record, output, events, checkpoint];
+  const sizes = await Promise.all(paths.map((path) => fileBytes(path).catch(() => 0)));
   return { bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), isFinal: sizes[0] !== 0 };
-}
-
-async function bytesOf(path: string): Promise<number> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.size ?? 0;
 }

@@ -2,17 +2,17 @@ import type { FileHandle } from "node:fs/promises";
 import { KeyedMutex, Mutex } from "../../lib/async/mutex.ts";
 import { jsonFileBytes, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { DiskCare } from "../../lib/fs/disk-care.ts";
+import type { Log } from "../../log.ts";
 import { writeRecording } from "../journal/recording.ts";
 import type { Session } from "../session.ts";
-import { folderRemoval } from "./removed-folder.ts";
+import { folderRemoval } from "./session-folder.ts";
 
-/**
- * Records and recordings of sessions. Writes and removals of one session are serialised, and so are all recordings.
- * Failures are logged or retried: a full disk does not block sessions.
- */
+const NOT_STORED = "session not stored";
+
+/** Writes and removals of one session are serialised, and so are all recordings. Failures are logged or retried. */
 export class SessionDisk {
-  readonly #log: { error(fields: object, message: string): void };
-  readonly #care: Pick<DiskCare, "attempt" | "insist">;
+  readonly #log: Pick<Log, "error">;
+  readonly #care: DiskCare;
   /** Recordings of all sessions. */
   readonly #recordings = new Mutex();
   /** Syncs of first records. Each would take a thread away from the files of the next new sessions. */
@@ -20,47 +20,35 @@ export class SessionDisk {
   readonly #mutexes = new KeyedMutex();
   readonly #removed = new WeakSet<Session>();
 
-  constructor(
-    log: { error(fields: object, message: string): void },
-    care: Pick<DiskCare, "attempt" | "insist">,
-  ) {
+  constructor(log: Pick<Log, "error">, care: DiskCare) {
     this.#log = log;
     this.#care = care;
   }
 
   /** Writes the current record, in its turn. */
   async writeRecord(session: Session): Promise<void> {
-    await this.#write(session, "session not stored", () =>
-      writeJsonFile(session.files.record, session.stored, 0o600),
-    );
+    await this.#write(session, NOT_STORED, () => writeRecord(session));
   }
 
   /** Does not sync the new, empty `file` of the record: that would double the duration of a start. */
   async writeFirstRecord(session: Session, file: FileHandle): Promise<void> {
-    const { stored, files } = session;
-    await this.#write(session, "session not stored", () =>
-      file.writeFile(jsonFileBytes(stored)).catch(() => writeJsonFile(files.record, stored, 0o600)),
-    );
+    const write = (): Promise<void> => file.writeFile(jsonFileBytes(session.stored));
+    await this.#write(session, NOT_STORED, () => write().catch(() => writeRecord(session)));
   }
 
   /** Closes `file`. Resolves when it would outlive a crash of the machine: the sync of a new file includes its name. */
   async syncFirstRecord(session: Session, file: FileHandle): Promise<void> {
     await using record = file;
-    const { stored, files } = session;
-    await this.#syncs.take(() =>
-      this.#write(session, "session not stored", () =>
-        record.sync().catch(() => writeJsonFile(files.record, stored, 0o600)),
-      ),
-    );
+    const sync = (): Promise<void> => record.sync().catch(() => writeRecord(session));
+    await this.#syncs.take(() => this.#write(session, NOT_STORED, sync));
   }
 
   /** Of an ended session, after its record. */
   async writeRecording(session: Session): Promise<void> {
-    const { stored, files } = session;
     const write = async (): Promise<void> => {
       // The recording would be incomplete.
       if (session.journal?.failure !== undefined) throw session.journal.failure;
-      await writeRecording(stored, files);
+      await writeRecording(session.stored, session.files);
     };
     await this.#recordings.take(() => this.#write(session, "recording not written", write));
   }
@@ -83,4 +71,8 @@ export class SessionDisk {
       this.#log.error({ session: session.id, error }, failure);
     }
   }
+}
+
+async function writeRecord({ files, stored }: Session): Promise<void> {
+  await writeJsonFile(files.record, stored, 0o600);
 }

@@ -1,6 +1,8 @@
-// The place on disk that a session needs before it is started.
-import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
-import { allOpened, isErrno } from "../../lib/fs/atomic-file.ts";
+// The folder of a session on disk: created before the start, removed as a whole.
+import { randomUUID } from "node:crypto";
+import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { allOpened, isErrno, unlessMissing } from "../../lib/fs/atomic-file.ts";
 import { diskFault } from "../../lib/fs/disk-care.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { createFiles, type JournalFiles } from "../journal/journal.ts";
@@ -8,15 +10,15 @@ import type { SessionFiles } from "./control-dir.ts";
 
 /** Descriptors of a terminal, its program and its files, and a reserve. */
 const NEEDED_DESCRIPTORS = 16;
-
-export type NewFolder = { readonly journal: JournalFiles; readonly record: FileHandle };
+/** Marks folders that are being removed: not a valid session id. */
+const REMOVED_PREFIX = ".removed-";
 
 /** Throws `session_exists`, `disk_failed`, `out_of_descriptors`, `launch_failed`. */
 export async function createFolder(
   id: string,
   files: SessionFiles,
   descriptors: { readonly left: number },
-): Promise<NewFolder> {
+): Promise<{ readonly journal: JournalFiles; readonly record: FileHandle }> {
   if (descriptors.left < NEEDED_DESCRIPTORS) throw new ServiceError("out_of_descriptors", NO_DESCRIPTORS);
   const { directory } = files;
   try {
@@ -40,9 +42,35 @@ const NO_DESCRIPTORS =
 /** The error of a failed start of a session with files in `folder`. */
 export function launchFailed(cause: unknown, folder: string): ServiceError {
   const fault = diskFault(cause, folder);
-  if (fault !== undefined) {
-    return new ServiceError("disk_failed", `the session could not be started: ${fault}`, { cause });
+  const reason = fault ?? (cause instanceof Error ? cause.message : String(cause));
+  const code = fault === undefined ? "launch_failed" : "disk_failed";
+  return new ServiceError(code, `the session could not be started: ${reason}`, { cause });
+}
+
+/**
+ * The folder is renamed first: after a crash in between it is no session any more. The returned function may be repeated,
+ * and never removes a later session of the same name.
+ */
+export function folderRemoval(directory: string): () => Promise<void> {
+  const removed = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}-${randomUUID()}`);
+  let isAside = false;
+  return async () => {
+    if (!isAside) await rename(directory, removed).catch(unlessMissing);
+    isAside = true;
+    await rm(removed, { recursive: true, force: true });
+  };
+}
+
+/** Names of the session folders; completes removals of an earlier process. */
+export async function sessionFolders(
+  directory: string,
+  onFailure: (name: string, error: unknown) => void,
+): Promise<readonly string[]> {
+  const names = await readdir(directory);
+  for (const name of names.filter((each) => each.startsWith(REMOVED_PREFIX))) {
+    await rm(join(directory, name), { recursive: true, force: true }).catch((error: unknown) =>
+      onFailure(name, error),
+    );
   }
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new ServiceError("launch_failed", `the session could not be started: ${reason}`, { cause });
+  return names.filter((name) => !name.startsWith(REMOVED_PREFIX));
 }

@@ -3,10 +3,6 @@ import { ExitReason, type SessionRecord } from "../../protocol/schemas/session.t
 import { isRunning, startTicks } from "../pty/process-tree.ts";
 import type { LaunchPlan } from "../run-as/launch.ts";
 
-/** The session host of a session. */
-export const HostMark = z.object({ pid: z.int(), startTicks: z.number().optional() });
-export type HostMark = z.infer<typeof HostMark>;
-
 /** The content of `session.json`. */
 export const StoredSession = z.object({
   id: z.string(),
@@ -26,8 +22,8 @@ export const StoredSession = z.object({
   pid: z.int(),
   /** Start of the program in clock ticks since boot; distinguishes later processes with the same pid. */
   startTicks: z.number().optional(),
-  /** Absent in sessions of older versions. */
-  host: HostMark.optional(),
+  /** The process of its session host. Absent in sessions of older versions. */
+  host: z.object({ pid: z.int(), startTicks: z.number().optional() }).optional(),
   /** It is removed when its program has ended. */
   transient: z.boolean().optional(),
   cols: z.int(),
@@ -54,21 +50,17 @@ export type StoredSession = z.infer<typeof StoredSession>;
 /** The record of a session that is about to start. */
 export function newStoredSession(
   { name, command, cwd, size, env, isCwdFallback }: LaunchPlan,
-  whose: Pick<StoredSession, "id" | "key" | "owner" | "account" | "transient">,
+  whose: Pick<StoredSession, "id" | "key" | "owner" | "account" | "transient" | "host">,
 ): StoredSession {
   return {
     ...{ ...whose, name, command: [...command], cwd, pid: 0, shell: env.SHELL ?? "/bin/sh" },
     cwdFallback: isCwdFallback ? true : undefined,
     created: new Date().toISOString(),
-    host: ownMark(),
     ...{ ...size, initialCols: size.cols, initialRows: size.rows },
   };
 }
 
-/**
- * Older versions stored the name of the server's user in the server's own sessions, and a user of an HQ may have the
- * same name.
- */
+/** Older versions stored the server's user as owner of the server's own sessions. A user of an HQ may have that name. */
 export function withoutOwnName({ owner, ...stored }: StoredSession, serverUser: string): StoredSession {
   return owner === undefined || owner === serverUser ? stored : { ...stored, owner };
 }
@@ -92,16 +84,8 @@ export function sessionRecord(
   };
 }
 
-let own: HostMark | undefined;
-
-/** Of this process: read once, it never changes. */
-export function ownMark(): HostMark {
-  own ??= { pid: process.pid, startTicks: startTicks(process.pid) };
-  return own;
-}
-
 /** Whether another live host owns the session: its record is a copy then. */
-export function isOfAnotherHost(mark: HostMark | undefined): boolean {
-  if (mark?.startTicks === undefined || mark.pid === process.pid) return false;
-  return startTicks(mark.pid) === mark.startTicks && isRunning(mark.pid);
+export function isOfAnotherHost({ host }: StoredSession): boolean {
+  if (host?.startTicks === undefined || host.pid === process.pid) return false;
+  return startTicks(host.pid) === host.startTicks && isRunning(host.pid);
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { folderRemoval } from "../../../../src/sessions/storage/removed-folder.ts";
+import { folderRemoval } from "../../../../src/sessions/storage/session-folder.ts";
 import { triedWithoutDescriptors } from "../without-descriptors.ts";
 
 const SOURCE = new URL("../../../../src/", import.meta.url).href;
