@@ -21,10 +21,7 @@ export type LogFormat = "auto" | "json" | "text";
 /** Where lines go, such as `process.stderr`; a line ends with its newline. */
 export type LogDestination = { write(line: string): unknown; readonly isTTY?: boolean };
 
-/**
- * Redacts secrets in fields (`redact`) and adds the request's trace id (`traceFields`). Use stderr as the destination:
- * standard output belongs to the command line.
- */
+/** Redacts secrets and adds the request's trace id. Use stderr: standard output belongs to the command line. */
 export function createLogger(options: {
   readonly level: LogLevel;
   readonly format?: LogFormat;

@@ -4,10 +4,7 @@ import type { Secret } from "./secret.ts";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/**
- * Encrypts texts with a key derived from a secret (AES-256-GCM). A sealed text opens under its id only, so whoever can
- * write to the place where it is stored can neither read it nor move it to another id.
- */
+/** Encrypts texts (AES-256-GCM). A sealed text opens under its id only: nobody can move it to another one. */
 export class Seal {
   readonly #key: Uint8Array;
 

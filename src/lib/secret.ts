@@ -34,9 +34,7 @@ export class Secret {
 
 export type Credentials = { readonly username: string; readonly password: Secret };
 
-/**
- * Compares with a secret in constant time, by hashes under a random key, so that neither content nor length leaks.
- */
+/** Compares in constant time, by hashes under a random key, so that neither content nor length leaks. */
 export function sameBytes(secret: string | Uint8Array): (guess: string | Uint8Array) => boolean {
   const key = randomBytes(32);
   const digest = (value: string | Uint8Array): Buffer => createHmac("sha256", key).update(value).digest();

@@ -29,10 +29,7 @@ const PARENT_ID_BYTES = 8;
 /** Loaded by the first request with a trace: a short command has none. */
 const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 
-/**
- * Ambient, because SessionBackend, through which requests pass, does not know requests. Only log lines and headers
- * use it.
- */
+/** Ambient, because requests pass through SessionBackend, which does not know them. Only log lines and headers use it. */
 const storage = new AsyncLocalStorage<Trace | undefined>();
 
 export function currentTrace(): Trace | undefined {

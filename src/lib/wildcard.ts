@@ -1,7 +1,4 @@
-/**
- * Whether a pattern matches a whole text: `*` stands for any characters, `?` for one. Takes at most the product of
- * their lengths in time.
- */
+/** Whether a pattern with `*` and `?` matches a whole text; in at most the product of their lengths in time. */
 export function fitsWildcard(text: string, pattern: string): boolean {
   let [at, rule] = [0, 0];
   /** The position to retry from: the last star then takes one more character. */

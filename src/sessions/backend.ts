@@ -1,5 +1,5 @@
-// The interface that everything turns on: where sessions come from. Three implementations: the terminals of this
-// process, another process reached over HTTP and /ws, and a fleet of those. Routes and hub know only this file.
+// The interface to a set of sessions: the terminals of this process, those of another process, or a fleet of such
+// processes. Routes and hub know only this file.
 
 import type { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent, SessionEvent } from "../protocol/frame/event.ts";
@@ -12,10 +12,7 @@ import type {
   TerminalSize,
 } from "../protocol/schemas/session.ts";
 
-/**
- * An event of a session, in order. `offset` counts output bytes since the start: of the first byte for output, else of
- * the bytes before the event.
- */
+/** An event of a session, in order. `offset`: the number of output bytes before the event. */
 export type Delivery =
   /** `frame` is the whole OUTPUT frame (magic VT) that carries `bytes`; it is shared and must not be written to. */
   | {
@@ -46,22 +43,16 @@ export type Subscription = Disposable & {
   readonly record: SessionRecord;
   /** `view` cannot read earlier output; offsets are valid for this subscription only. */
   readonly isUnrecorded?: boolean;
-  /**
-   * Changes what is delivered, by flags of SubscribeFlag; newly delivered output or events begin with a resync. Absent:
-   * output and events are always delivered, and snapshots never.
-   */
+  /** Changes the deliveries by flags of SubscribeFlag; a resync precedes new kinds. Absent: always output and events. */
   readonly request?: (flags: number) => Promise<void>;
 };
 
 /** A view of a session's output (contract 2.5). */
 export type View =
   | { readonly kind: "text"; readonly scrollback: boolean; readonly styles: boolean }
-  /** A SNAPSHOT_VT of the screen. */
+  /** As a SNAPSHOT_VT. */
   | { readonly kind: "buffer" }
-  /**
-   * A RESYNC payload that draws the screen with its scrollback. `isScreenOnly`: without scrollback and without the
-   * lines behind an alternate screen.
-   */
+  /** A RESYNC payload. `isScreenOnly`: without scrollback and without the lines behind an alternate screen. */
   | { readonly kind: "resync"; readonly isScreenOnly?: boolean }
   /** The asciicast v2; with `follow` it continues until the exit. */
   | { readonly kind: "recording"; readonly follow: boolean }
@@ -84,18 +75,12 @@ export type Content = {
 /** A file on its way to a session. Its body throws if it is cut short. */
 export type NewFile = { readonly name: string; readonly body: AsyncIterable<Uint8Array> };
 
-/**
- * All methods with an id throw `session_not_found`; `write`, `resize` and `kill` throw `session_not_running` after the
- * end.
- */
+/** Methods with an id throw `session_not_found`; `write`, `resize` and `kill` also `session_not_running`. */
 export type SessionBackend = AsyncDisposable & {
   list(): Promise<readonly SessionRecord[]>;
   /** All sessions as known now; `watch` reports every later change. */
   all(): readonly SessionRecord[];
-  /**
-   * The session of an id, synchronously if it is known here. Promises for one id settle in order, which keeps input in
-   * order.
-   */
+  /** Synchronous if the session is known here. Promises for one id settle in order, which keeps input in order. */
   find(id: string): SessionRecord | Promise<SessionRecord>;
   get(id: string): Promise<SessionRecord>;
   /** Throws `invalid_cwd`, `command_not_found`, `session_exists`, `launch_failed`. */
@@ -109,17 +94,11 @@ export type SessionBackend = AsyncDisposable & {
   kill(id: string, signal: SignalName): Promise<void>;
   mark(id: string, label: string): Promise<void>;
   view(id: string, view: View, signal: AbortSignal): Promise<Content>;
-  /**
-   * Saves a file in the session's current directory, with the rights of its user. An existing file is never replaced;
-   * a file that did not arrive whole leaves nothing behind.
-   */
+  /** Saves a file in the session's current directory as its user. Never replaces a file; an incomplete one is removed. */
   saveFile(id: string, file: NewFile, signal: AbortSignal): Promise<SavedFile>;
   /** A regular file that the session's user may read; a relative path starts at the session's current directory. */
   openFile(id: string, path: string, signal: AbortSignal): Promise<Content>;
-  /**
-   * Delivers all later events in order; earlier output is read with `view`. At most one subscription of a session:
-   * fan-out is the feed's work. `flags`: initial deliveries, by default output and events; always the exit.
-   */
+  /** Delivers all later events in order. At most one for each session. `flags`: initial deliveries; always the exit. */
   subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription>;
   /** Created, changed, ended and removed sessions, and the other events of specification 6. */
   watch(listener: (event: ServerEvent) => void): Disposable;

@@ -1,4 +1,4 @@
-// The folders of the sessions' users. The session host opens nothing there: processes of the users do.
+// The folders of the sessions' users: only processes of these users open anything there, never the session host.
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import type { SavedFile } from "../protocol/schemas/file.ts";
@@ -18,11 +18,10 @@ export type StatusSource = AsyncDisposable & {
   on(listener: (event: ServerEvent) => void): Disposable;
 };
 
-/** Where a session is. */
 export type SessionPlace = {
   /** The system user; `undefined`: the session host's own. */
   readonly account: string | undefined;
-  /** The first whose current directory the user can read names the place; without one it is `workingDir`. */
+  /** The place is the current directory of the first that the user can read, else `workingDir`. */
   readonly pids: readonly number[];
   readonly workingDir: string;
 };
@@ -32,7 +31,7 @@ export type UserFiles = {
   open(place: SessionPlace, path: string, signal: AbortSignal): Promise<Content>;
 };
 
-/** Of a session host without processes of the users. */
+/** For a session host without processes of the users. */
 export const NO_FILES: UserFiles = { save: noTransfer, open: noTransfer };
 
 async function noTransfer(): Promise<never> {

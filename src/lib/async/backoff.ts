@@ -1,9 +1,6 @@
 type BackoffOptions = { readonly firstMs: number; readonly maxMs: number; readonly random: () => number };
 
-/**
- * Pauses between retries: `firstMs` doubling to `maxMs` (contract 6.2), each shortened at random by up to a half, so
- * that many clients do not return at once.
- */
+/** Pauses that double (contract 6.2), each shortened at random by up to a half: many clients do not return at once. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #baseMs: number;

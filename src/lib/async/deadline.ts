@@ -1,7 +1,4 @@
-/**
- * Waits at most `ms` milliseconds for `work`. Rejects with a `TimeoutError` ("WHAT took longer than…"), or with the
- * reason of `signal`. A function gets a signal that aborts in both cases; its later result is ignored.
- */
+/** Rejects with a `TimeoutError` ("WHAT took longer than…") or the reason of `signal`; both abort the signal of `work`. */
 export async function withDeadline<T>(
   work: Promise<T> | ((signal: AbortSignal) => Promise<T>),
   ms: number,

@@ -1,6 +1,6 @@
 import type { ServiceError } from "../../protocol/errors.ts";
 
-export type SemaphoreOptions = {
+type SemaphoreOptions = {
   /** Concurrent work. */
   readonly permits: number;
   /** Waiting work and its time; over that `take` rejects with `full`. */

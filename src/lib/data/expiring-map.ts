@@ -2,10 +2,7 @@ type Entry<Value> = { readonly value: Value; readonly expiresAtMs: number };
 /** `now`: monotonic milliseconds. */
 type Options = { readonly lifetimeMs: number; readonly maxEntries: number; readonly now: () => number };
 
-/**
- * A map whose entries all have the same lifetime, so that insertion order is expiry order and every call is cheap.
- * Over `maxEntries` the oldest entry is dropped.
- */
+/** All entries have the same lifetime: the oldest expires first. Over `maxEntries` the oldest is dropped. */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
   readonly #options: Options;

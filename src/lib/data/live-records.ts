@@ -22,10 +22,7 @@ export type RecordStore = {
   /** Asks the store if the record is unknown here. ServiceError `registry_unavailable`. */
   find(id: string): Promise<LiveRecord | undefined>;
   list(kind: string): readonly LiveRecord[];
-  /**
-   * Adds or replaces a record; an ended one stays ended. It is valid here at once. Resolves when stored; rejects if
-   * it is only known here for now: storing is retried.
-   */
+  /** Adds or replaces a record that has not ended; valid here at once. Rejects while it is only known here: it is retried. */
   put(record: LiveRecord): Promise<void>;
   /** Ends records: here at once, everywhere when it resolves. Rejects as `put`. */
   end(records: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void>;
@@ -47,22 +44,17 @@ export type GroupCalls = {
   readonly ownId: string;
   /** Sets the function that answers the calls of others. It must not reject. */
   serve(answer: (request: string) => Promise<string>): void;
-  /**
-   * Asks another HQ, which has `timeoutMs` once it has received the request. Rejects with a timeout if that HQ is not there or
-   * is late, and with ServiceError `registry_unavailable`.
-   */
+  /** Asks another HQ. Rejects with a timeout after `timeoutMs`, and with ServiceError `registry_unavailable`. */
   call(to: string, request: string, timeoutMs: number): Promise<string>;
 };
 
 /** Calls of this minute at all HQs of a group. */
 export type SharedCounts = {
-  /**
-   * Adds calls by caller. Resolves with the calls of all HQs by the same callers, and the milliseconds that are left of the
-   * minute. Rejects with `registry_unavailable`: they may be added or not.
-   */
+  /** Resolves with the calls of all HQs by the same callers. `registry_unavailable`: they may be added or not. */
   add(
     kind: "api" | "sessions",
     calls: ReadonlyMap<string, number>,
+    /** `leftMs`: of the minute. */
   ): Promise<{ readonly total: ReadonlyMap<string, number>; readonly leftMs: number }>;
 };
 
@@ -87,10 +79,7 @@ export type SharedRecordStore = RecordStore & {
   readonly callCounts: SharedCounts;
   /** From the store; from the local copy while the store is out of reach. */
   latest(id: string): Promise<LiveRecord | undefined>;
-  /**
-   * Replaces a record atomically with the result of `change`, which runs again if another HQ was faster. ServiceError
-   * `registry_unavailable`: the outcome is unknown.
-   */
+  /** Atomic: `change` runs again if another HQ was faster. ServiceError `registry_unavailable`: the outcome is unknown. */
   update(id: string, change: (latest: LiveRecord | undefined) => Promise<LiveRecord>): Promise<void>;
 };
 

@@ -3,10 +3,7 @@ import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
 
-/**
- * Replaces a file's content: readers, and starts after a crash, see either the old or the new content. With
- * `isDurable` false it does not wait for the disk and may not survive a crash of the machine.
- */
+/** Readers see the old or the new content, also after a crash. Unless `isDurable`, a crash of the machine may undo it. */
 export async function replaceFile(
   path: string,
   bytes: Uint8Array,
@@ -37,10 +34,7 @@ export async function allOpened<const T extends readonly Promise<{ close(): Prom
   }
 }
 
-/**
- * Creates the file with `bytes` unless it exists, and returns its content: of concurrent callers, in any number of
- * processes, one wins and all get the winner's bytes.
- */
+/** Creates the file unless it exists. Returns its content: all concurrent callers get the bytes of one of them. */
 export async function createFileOnce(path: string, bytes: Uint8Array, mode: number): Promise<Uint8Array> {
   const draft = await writeDraft(path, bytes, mode, true);
   try {
@@ -104,10 +98,7 @@ export function jsonFileBytes(value: unknown): Uint8Array {
   return new TextEncoder().encode(`${JSON.stringify(value)}\n`);
 }
 
-/**
- * Reads a JSON file; `parse` throws for invalid content. `undefined`: no such file. ServiceError `internal_error`,
- * with the path: invalid content.
- */
+/** `undefined` without a file. ServiceError `internal_error` with the path where `parse` throws. */
 export async function readJsonFile<T>(path: string, parse: (value: unknown) => T): Promise<T | undefined> {
   const text = await readFile(path, "utf8").catch(unlessMissing);
   if (text === undefined) return undefined;

@@ -7,7 +7,7 @@ const MAX_RETRY_MS = 5_000;
 /** A disk that works for less than this is not stable yet: the pauses do not start over. */
 const STABLE_MS = 30_000;
 
-export type DiskCareOptions = {
+type DiskCareOptions = {
   readonly log: Record<
     "info" | "error",
     (fields: Readonly<Record<string, unknown>>, message: string) => void
@@ -19,9 +19,8 @@ export type DiskCareOptions = {
 };
 
 /**
- * Retries failed writes until they succeed: after half a second, then less often, at least every 5 s. Writes of one
- * name run one after another, so that an older one cannot undo a newer one. The log reports the first failure, and
- * the end of all. At most one write per file waits.
+ * Retries failed writes until they succeed, at least every 5 s. Writes of one name are serialised, so that an older one
+ * cannot undo a newer one; at most one of them waits. The log reports the first failure, and the end of all.
  */
 export class DiskCare implements AsyncDisposable {
   readonly #options: DiskCareOptions;

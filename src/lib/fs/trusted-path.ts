@@ -64,10 +64,7 @@ export function readTrustedFile(path: string): Uint8Array {
   return readFileSync(path);
 }
 
-/**
- * ServiceError `start_failed` for an entry of a private directory that this user did not create: a symbolic link, or
- * a file or directory that belongs to another user or is writable by others.
- */
+/** ServiceError `start_failed` for a symbolic link, and for an entry that another user owns or that others may write. */
 export function checkOwnEntry(path: string, context: TrustContext = trustContext()): void {
   const entry = existing(path);
   if (entry === undefined) return;

@@ -12,10 +12,7 @@ export class Descriptors {
     this.#now = now;
   }
 
-  /**
-   * The distance of the lowest free descriptor from the limit: the system assigns the lowest one. 0 if none is free;
-   * infinite if the limit is unknown.
-   */
+  /** The distance of the lowest free descriptor, which the system assigns, from the limit; infinite without a limit. */
   get left(): number {
     try {
       if (this.#now() - this.#readAtMs > LIMIT_AGE_MS) this.#readLimit();

@@ -26,10 +26,7 @@ const RESTRICTED_SHELLS: ReadonlySet<string> = new Set([
   ...["nologin", "false", "git-shell", "rbash", "rksh", "rzsh"],
 ]);
 
-/**
- * The user of exactly that name: the system also finds users by number or in other case, which do not count.
- * ServiceError `internal_error` if the lookup fails.
- */
+/** Only a user of exactly that name, not by number or in other case. ServiceError `internal_error` if the lookup fails. */
 export async function findSystemAccount(name: string): Promise<SystemAccount | undefined> {
   if (!isAccountName(name)) return undefined;
   const { code, stdout } = await getent("passwd", name);

@@ -19,10 +19,7 @@ type CommandLimits = {
   readonly maxOutputBytes?: number;
 };
 
-/**
- * Runs a system program with the environment `env` and the system's PATH. Throws `TimeoutError` after `timeoutMs`, when it
- * is killed, and Error if a signal ended it, its output is too long, or it cannot be run.
- */
+/** Throws `TimeoutError` after `timeoutMs`, and Error if a signal ended it, its output is too long, or it cannot be run. */
 export async function runSystemCommand(
   file: string,
   args: readonly string[],

@@ -1,11 +1,8 @@
-// One record of a journal's `events` file: a line of JSON, so that a person can read it and a torn one is seen.
+// One record of a journal's `events` file: a line of JSON, which people can read. A torn one does not parse.
 
 import type { ExitReason } from "../../protocol/schemas/session.ts";
 
-/**
- * o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit, see `exitData`. g: a gap from the offset
- * in its data to this one.
- */
+/** o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit (`exitData`). g: a gap up to offset. */
 export type JournalEventKind = "o" | "r" | "m" | "i" | "x" | "g";
 
 const KINDS: ReadonlySet<string> = new Set<JournalEventKind>(["o", "r", "m", "i", "x", "g"]);

@@ -3,7 +3,6 @@ import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import { gapLabel, gapOf, type JournalEvent, type JournalEventKind, parseEventLine } from "./event.ts";
 
-/** Output is read in pieces of at most this size. */
 const READ_BYTES = 256 * 1024;
 const EVENT_READ_BYTES = 64 * 1024;
 
@@ -65,10 +64,7 @@ export async function* readEvents(files: SessionFiles, follow?: Follow): AsyncGe
   }
 }
 
-/**
- * The bytes of a file from `from` up to, excluding, `to`. Throws if they are missing, as after a removal: the client
- * expects that length.
- */
+/** The bytes from `from` up to, not including, `to`. Throws if some are missing: the client expects that length. */
 export async function* readBytes(path: string, from: number, to: number): AsyncGenerator<Uint8Array> {
   if (from >= to) return;
   await using file = await open(path, "r");

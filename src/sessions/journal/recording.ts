@@ -14,10 +14,7 @@ import { type Follow, type JournalEntry, readJournal } from "./reader.ts";
 const PIECE_BYTES = 64 * 1024;
 const NOTHING = new Uint8Array(0);
 
-/**
- * Header and events in pieces of whole lines. With `follow` it continues to the end of the session; incomplete
- * characters wait for the next piece.
- */
+/** Header and events in pieces of whole lines. With `follow` it continues to the end of the session. */
 export async function* castText(
   stored: StoredSession,
   files: SessionFiles,
@@ -107,10 +104,7 @@ export class CastWriter {
       this.#microseconds = microseconds;
   }
 
-  /**
-   * JSON escapes only ASCII, so valid UTF-8 is not decoded: each byte passes as a Latin-1 character. Decoding text of other
-   * scripts would take several times as long.
-   */
+  /** JSON escapes only ASCII: valid UTF-8 is not decoded, which would take several times as long. */
   #output(bytes: Uint8Array): Uint8Array {
     if (bytes.length === 0) return NOTHING;
     if (!isUtf8(bytes)) return this.#format("o", jsonBytes(decoder.decode(bytes)));

@@ -4,7 +4,7 @@ import { commandLine, foregroundGroup } from "./process-tree.ts";
 import type { CommandMark, ProgramNotification } from "./title-scan.ts";
 
 /** A command that ran in a session's foreground and has ended. */
-export type FinishedCommand = {
+type FinishedCommand = {
   readonly kind: "command";
   /** Empty if unknown. */
   readonly command: string;
@@ -14,7 +14,7 @@ export type FinishedCommand = {
   readonly exitCode: number;
 };
 
-/** Also: the program waits for input, or says something itself. */
+/** `waiting`: the program waits for input. `notification`: it sent one itself. */
 export type ForegroundNews =
   | FinishedCommand
   | { readonly kind: "waiting" }
@@ -27,16 +27,15 @@ const LATE_CHECK_AFTER_MS = 1_000;
 type Started = { readonly atMs: number; command: string };
 
 /** Looks up the process group in the foreground of a terminal, and the command of a process. */
-export type ForegroundProcesses = {
+type ForegroundProcesses = {
   readonly group: (pid: number) => number | undefined;
   readonly command: (pid: number) => string;
   readonly isReadingTerminal: (pid: number) => boolean;
 };
 
 /**
- * Reports commands that took COMMAND_FINISHED_MIN_MS or more, from the marks of the shell integration or else from the
- * terminal's foreground process group. Only output causes checks, since a shell prints a prompt after each command; a
- * silent session costs nothing.
+ * Reports commands that took COMMAND_FINISHED_MIN_MS or more, from marks of the shell integration or else from the
+ * foreground process group. Only output causes checks, since a shell prints a prompt after each command.
  */
 export class Foreground implements Disposable {
   readonly #pid: number;

@@ -8,10 +8,7 @@ export type OutputPiece = {
   readonly frame: Uint8Array;
 };
 
-/**
- * Batches by volume: the first bytes of each window are emitted at once, so that a key's echo does not wait; a flood is
- * collected into frames of up to 256 KiB or 4 ms.
- */
+/** Emits the first bytes of each window at once, such as a key's echo, and a flood in frames of up to 256 KiB or 4 ms. */
 export class OutputBatch {
   readonly #sessionId: string;
   readonly #emit: (piece: OutputPiece) => void;

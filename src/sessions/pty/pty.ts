@@ -12,7 +12,7 @@ import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import { PtyInput } from "./input.ts";
 import { findProgram } from "./program-path.ts";
 
-/** Shared by all terminals: each read is processed before the next one begins. */
+/** Shared by all terminals: each read is processed before the next one. */
 const READ_BUFFER = new Uint8Array(64 * 1024);
 /** The kernel holds about 12 KB of output: a program that keeps writing must not block the process. */
 const MAX_DRAIN_BYTES = 256 * 1024;
@@ -74,10 +74,7 @@ export function spawnPty(program: PtyProgram, listener: PtyListener): Pty {
   }
 }
 
-/**
- * When memory runs out, the kernel ends a program before its session host (proc(5), oom_score_adj). Children inherit the
- * score.
- */
+/** Without memory, the kernel ends a program and its children before the session host (proc(5), oom_score_adj). */
 function preferForOutOfMemory(pid: number): void {
   try {
     const own = Number(readFileSync("/proc/self/oom_score_adj", "utf8"));

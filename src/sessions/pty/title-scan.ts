@@ -29,10 +29,7 @@ type Found = {
   notification: ProgramNotification | undefined;
 };
 
-/**
- * Finds window titles (OSC 0 and 2) and marks of commands (OSC 133) in output. It searches the ends of sequences, which are
- * rarer than ESC in coloured output, at the speed of memchr, and from there backwards the beginning.
- */
+/** Searches the ends of sequences, which are rarer than ESC in coloured output, and from there backwards the beginning. */
 export class TitleScan {
   /** The end of the last piece, which may have the beginning of a sequence. */
   #tail: Buffer = Buffer.alloc(0);

@@ -1,5 +1,4 @@
-// The screens of sessions. Their terminals live in a thread of their own (thread/worker.ts), which is started for the
-// first view and does not keep the process alive.
+// The screens of sessions, from a thread (thread/worker.ts) that the first view starts. It does not keep the process alive.
 import { once } from "node:events";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
@@ -12,7 +11,7 @@ import type { Screen, ScreenReply, ScreenRequest, ScreenSource, ScreenView } fro
 /** Heap of the thread; exhausting it ends the thread and not the process. */
 const MAX_HEAP_MB = 1_024;
 
-/** `ended` aborts with the error of those who wait. */
+/** `ended` aborts with the error of pending views. */
 type Thread = { readonly worker: Worker; readonly ended: AbortController };
 
 export class Screens implements AsyncDisposable {
@@ -26,9 +25,8 @@ export class Screens implements AsyncDisposable {
   }
 
   /**
-   * The screen as text in UTF-8 (contract 2.5, facts 3.8), as a SNAPSHOT_VT, or as the bytes that bring a reset terminal of
-   * that size into the same state (contract 1.4). It may be for a later offset than requested. Rejects with
-   * `internal_error` when the output is unreadable, a timeout passes or the thread ends; `shutting_down` after disposal.
+   * The screen, perhaps at a later offset than requested. Rejects with `internal_error` when the output is unreadable, a
+   * timeout passes or the thread ends; `shutting_down` after disposal.
    */
   async view(source: ScreenSource, view: ScreenView): Promise<Screen> {
     if (this.#isClosed) throw shuttingDown();
@@ -72,7 +70,7 @@ export class Screens implements AsyncDisposable {
 
   #start(): Thread {
     const worker = new Worker(programFile("screen-worker"), {
-      // Those of this process may concern its own main module.
+      // The flags of this process may concern its own main module.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     });

@@ -45,8 +45,8 @@ function filesIn(path: string, hostSocket = join(path, HOST_SOCKET)) {
 }
 
 /**
- * Creates the directory with mode 0700, since access includes the sockets. Throws `start_failed`, also if others could
- * replace it or have written into it. `hostSocket`: a socket elsewhere, to which a link in the directory leads.
+ * Creates the directory with mode 0700. Throws `start_failed`, also if others could replace it or have written into it.
+ * `hostSocket`: a socket elsewhere, to which a link in the directory leads.
  */
 export function openControlDir(path: string, hostSocket?: string): ControlDir {
   const files = filesIn(path, hostSocket);
@@ -56,7 +56,10 @@ export function openControlDir(path: string, hostSocket?: string): ControlDir {
     if (isShared(path)) throw new Error("others have files in it");
     closeToOthers(path);
     mkdirSync(files.sessions, { recursive: true, mode: 0o700 });
-    if (hostSocket !== undefined) linkTo(hostSocket, join(path, HOST_SOCKET));
+    if (hostSocket !== undefined) {
+      rmSync(join(path, HOST_SOCKET), { force: true });
+      symlinkSync(hostSocket, join(path, HOST_SOCKET));
+    }
     return files;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -74,21 +77,13 @@ function closeToOthers(path: string): void {
   }
 }
 
-function linkTo(target: string, path: string): void {
-  rmSync(path, { force: true });
-  symlinkSync(target, path);
-}
-
 function isOwnLink(path: string): boolean {
   const found = lstatSync(path);
   return found.isSymbolicLink() && found.uid === process.geteuid?.();
 }
 
 /** `log`: unless another file was named. `head`: its sealed last line. `key`: of the seal. */
-export type AuditFiles = { readonly log: string; readonly head: string; readonly key: string };
-
-/** For readers. */
-export function auditFiles(controlDir: string): AuditFiles {
+export function auditFiles(controlDir: string): Readonly<Record<"log" | "head" | "key", string>> {
   return {
     log: join(controlDir, "audit.log"),
     head: join(controlDir, "audit-head.json"),

@@ -1,5 +1,5 @@
-// What the last session host left behind, made whole: ended sessions are listed, and those that were running when it
-// died are ended as "host_lost". Nothing that is read here is trusted to be complete.
+// Recovers the sessions of the last session host from their files, which may be incomplete. Sessions that were running when
+// it died end as "host_lost".
 import { existsSync } from "node:fs";
 import { appendFile, readdir, readFile, stat, truncate } from "node:fs/promises";
 import { basename } from "node:path";
@@ -21,7 +21,7 @@ import type { ControlDir, SessionFiles } from "./control-dir.ts";
 import { folderRemoval, sessionFolders } from "./session-folder.ts";
 import { StoredSession } from "./stored-session.ts";
 
-/** 128 + SIGHUP: what the kernel sends to a program whose terminal goes away. */
+/** 128 + SIGHUP, which the kernel sends to a program that loses its terminal. */
 const HOST_LOST = { code: 129, reason: "host_lost" } as const;
 
 export type Recovered = {
@@ -31,7 +31,7 @@ export type Recovered = {
   readonly gaps: readonly Gap[];
   /** It was running when its host died: its record has to be written. */
   readonly wasLost: boolean;
-  /** Whether `recording.cast` exists. */
+  /** `recording.cast` exists. */
   readonly isRecorded: boolean;
 };
 

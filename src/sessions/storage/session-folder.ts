@@ -47,10 +47,7 @@ export function launchFailed(cause: unknown, folder: string): ServiceError {
   return new ServiceError(code, `the session could not be started: ${reason}`, { cause });
 }
 
-/**
- * The folder is renamed first: after a crash in between it is no session any more. The returned function may be repeated,
- * and never removes a later session of the same name.
- */
+/** Renames the folder first, so that a crash leaves no half session. Repeated, it spares a later session of that id. */
 export function folderRemoval(directory: string): () => Promise<void> {
   const removed = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}-${randomUUID()}`);
   let isAside = false;

@@ -1,6 +1,5 @@
-// The internal state of @xterm/headless that its public interface does not show: parser state, scroll region, tab stops,
-// saved cursor, character sets, links. It is validated when a terminal is created, so that a version of xterm.js without
-// a part of it fails at once.
+// The internal state of @xterm/headless that its public interface does not show. Creating a terminal validates it: a
+// version of xterm.js without a part of it fails at once.
 import { z } from "zod";
 import type { ControlId, ControlSequence } from "../../../protocol/parser-guard.ts";
 
@@ -19,7 +18,7 @@ export type CoreAttributes = Readonly<z.infer<typeof Attributes>>;
 const Extended = z.object({ _ext: z.number(), underlineColor: z.number(), urlId: z.number() });
 export type CoreExtended = Readonly<z.infer<typeof Extended>>;
 
-/** `isWrapped`: it goes on with the line above. Width 0: the second half of a wide character. */
+/** `isWrapped`: it continues the line above. Width 0: the second half of a wide character. */
 const Line = z.object({
   ...{ length: z.number(), isWrapped: z.boolean() },
   getWidth: func<(column: number) => number>(),
@@ -93,22 +92,17 @@ const Internals = z.object({
 type Internals = z.infer<typeof Internals>;
 
 /** The live parts of one terminal. */
-export type ScreenCore = {
-  readonly input: Internals["_inputHandler"];
-  readonly parser: Internals["_inputHandler"]["_parser"];
-  readonly charsets: Internals["_charsetService"];
-  readonly service: Internals["coreService"];
-  readonly mouse: Internals["coreMouseService"];
-  readonly unicode: Internals["unicodeService"];
-  readonly options: Internals["options"];
-  readonly buffers: Internals["buffers"];
-};
+export type ScreenCore = Readonly<ReturnType<typeof partsOf>>;
 
 /** Throws an Error that names the missing members where xterm.js has changed. */
 export function screenCore(terminal: object): ScreenCore {
   const core: unknown = Reflect.get(terminal, "_core");
   refuseOther(Internals, core);
   refuseOther(Line, core.buffers.normal.lines.get(0));
+  return partsOf(core);
+}
+
+function partsOf(core: Internals) {
   const { _inputHandler: input, _charsetService: charsets, coreService: service } = core;
   const { coreMouseService: mouse, unicodeService: unicode, options, buffers } = core;
   return { input, parser: input._parser, charsets, service, mouse, unicode, options, buffers };

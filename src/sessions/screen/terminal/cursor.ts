@@ -1,4 +1,4 @@
-// Puts the cursor where it stood: it may be about to wrap, and the next character may join the last one.
+// Places the cursor, which may be about to wrap. The next character may join the last one.
 import type { CoreLine, ScreenCore } from "./core.ts";
 import { glyphStart } from "./lines.ts";
 import { joinedWidth, type ScreenPen } from "./pen.ts";
@@ -14,9 +14,7 @@ export type CursorPlan = {
   readonly isPending: boolean;
   /** The next character may join the last one, which has to be printed last. */
   readonly isJoining: boolean;
-  /**
-   * The position is unreachable in the normal buffer. It is set in the alternate buffer, and kept when that is left.
-   */
+  /** The position is unreachable in the normal buffer: it is set in the alternate one, and kept when that is left. */
   readonly isCarried: boolean;
 };
 
@@ -82,10 +80,7 @@ export function joinCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan): 
   pen.cell(plan.glyph.text);
 }
 
-/**
- * In the alternate buffer the line was erased behind a cursor that is about to wrap. If it was scrolled in instead, the
- * cursor stays in the last column, and the next character does not wrap.
- */
+/** The line was erased behind a cursor that is about to wrap. In a line that scrolled in, the cursor does not wrap. */
 function placeAtEndOfErased(pen: ScreenPen, core: ScreenCore, cols: number): void {
   const line = cursorLine(core);
   place(pen, core, cols - 1);

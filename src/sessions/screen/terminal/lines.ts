@@ -1,5 +1,5 @@
-// Draws the lines of a buffer, the topmost first, into a terminal that is empty: every cell with its style, what was
-// erased told apart from what was printed, and which lines go on what the one above began.
+// Draws the lines of a buffer into an empty terminal, from the top: cells with their styles, erased or printed, and which
+// lines continue the one above.
 import type { CoreBuffer, CoreLine } from "./core.ts";
 import type { ScreenPen } from "./pen.ts";
 import {

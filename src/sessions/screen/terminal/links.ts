@@ -1,12 +1,9 @@
-/** Characters of all links that one terminal tells apart; further ones are plain text until it is made anew. */
+/** Characters of all links of one terminal; further links are plain text until the terminal is redrawn. */
 const MAX_TOTAL_LENGTH = 1024 * 1024;
 /** Longer links are ignored, as in other terminals. */
 const MAX_LINK_LENGTH = 2_400;
 
-/**
- * The links (OSC 8) of one terminal. Replaces those of xterm.js, which get slower with every link: it moves a marker
- * for each of them with every line.
- */
+/** The links (OSC 8) of one terminal, instead of those of xterm.js: it moves a marker for each link with every line. */
 export class ScreenLinks {
   readonly #ids = new Map<string, number>();
   readonly #links: string[] = [];

@@ -1,13 +1,10 @@
-// The bytes of a RESYNC (contract 1.4): written to a terminal that was just reset to the same size they draw the
-// screen and leave the terminal in the state in which the output left this one. @xterm/addon-serialize is not enough:
-// it loses underline styles, links, character sets, the scroll region, tab stops, the saved cursor, protected cells,
-// mouse encodings, the cursor's style, the state of the other buffer and a cursor that is about to wrap, and it mixes
-// up erased and printed cells where lines wrap.
+// The bytes of a RESYNC (contract 1.4): a terminal that was just reset to the same size gets the same screen and state
+// from them. @xterm/addon-serialize loses most of the state: underline styles, links, character sets, the scroll region,
+// tab stops, the saved cursor, mouse encodings, the other buffer, a cursor that is about to wrap.
 //
-// Not drawn, because no sequence leads there: half of a wide character that was torn apart by inserting or resizing (it
-// is a blank cell), a cursor in the alternate buffer that is about to wrap behind an empty cell of a line that is not
-// (it stands in the last column), columns of the alternate buffer beyond its present width. Not kept by xterm.js, and
-// so not drawn: the title and changed colours of the palette.
+// No sequence restores half of a wide character that was torn apart by inserting or resizing, a cursor of the alternate
+// buffer that is about to wrap behind an empty cell, and columns of the alternate buffer beyond its width. xterm.js does
+// not keep the title and changed colours of the palette.
 import type { ScreenCharsets } from "./charset.ts";
 import type { CoreBuffer, CorePen, ScreenCore } from "./core.ts";
 import { type CursorPlan, carryCursor, joinCursor, placeCursor, planCursor } from "./cursor.ts";
@@ -16,7 +13,7 @@ import type { ScreenLinks } from "./links.ts";
 import { ScreenPen } from "./pen.ts";
 import { BgFlag, colorWord, FgFlag, PLAIN, type Style, styleOf, underlineStyle } from "./style.ts";
 
-export type ScreenParts = {
+type ScreenParts = {
   readonly core: ScreenCore;
   readonly charsets: ScreenCharsets;
   readonly links: ScreenLinks;
@@ -159,10 +156,7 @@ function hiddenStyle(core: ScreenCore): Style {
   return { ...penStyle(core), underline: underlineStyle(extended), link: extended.urlId };
 }
 
-/**
- * xterm.js restores a cursor with inconsistent character sets, underlines or links. Only restoring once more reproduces
- * that state, as long as the saved cursor is still in force.
- */
+/** xterm.js restores a cursor with inconsistent sets, underlines or links. Only restoring it again reproduces that state. */
 export function needsRestoring(core: ScreenCore): boolean {
   if (core.buffers.active.savedCharset !== core.charsets.charset) return false;
   return (
@@ -190,11 +184,8 @@ const CURSOR_STYLES = { block: 1, underline: 3, bar: 5 } as const;
 /** The program chose only whether the cursor blinks. */
 const ANY_CURSOR_STYLE = 7;
 
-/**
- * Sets the current modes after a reset, without moving the cursor. Not synchronized output (2026), which would hide the
- * screen, nor origin mode (6), which moves the cursor.
- */
-export function modeSequences(core: ScreenCore): string {
+/** Without synchronized output (2026), which would hide the screen, and origin mode (6), which moves the cursor. */
+function modeSequences(core: ScreenCore): string {
   const { mouse, service } = core;
   const modes = service.decPrivateModes;
   return [

@@ -1,4 +1,4 @@
-// What a cell looks like, from the bits in which xterm.js keeps it, and the SGR that brings it about.
+// The style of a cell, from the bits of xterm.js, and the SGR that sets it.
 import type { CoreAttributes, CoreExtended, CoreLine } from "./core.ts";
 
 export type Style = {

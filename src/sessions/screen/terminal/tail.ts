@@ -1,4 +1,4 @@
-// The part of a control sequence that the parser has seen so far: a terminal that gets it goes on in the same state.
+// The beginning of the control sequence that the parser is in: it brings another terminal into the same state.
 import { concatBytes } from "../../../lib/data/collect.ts";
 
 const ESC = 0x1b;
@@ -8,9 +8,9 @@ const CSI_IGNORE = 6;
 const IGNORED_STRING = 7;
 const OSC_STRING = 8;
 
-/** A sequence that goes on for longer is taken for one that means nothing. */
+/** A longer sequence is replaced by one without meaning. */
 const MAX_TAIL_BYTES = 64 * 1024;
-/** An OSC and a DCS that no terminal knows: they swallow what is to come up to the same end. */
+/** An OSC and a DCS that no terminal knows: they ignore everything up to the same end. */
 const UNKNOWN_OSC = Uint8Array.of(ESC, 0x5d, 0x21);
 const UNKNOWN_DCS = Uint8Array.of(ESC, 0x50, 0x30, 0x3c);
 const NONE = new Uint8Array(0);
@@ -53,7 +53,7 @@ export class ScreenTail {
   }
 }
 
-/** Whatever came before, the last of the characters that begin a sequence began this one. */
+/** The last character that begins a sequence began this one, whatever came before it. */
 function sequenceStart(bytes: Uint8Array): number | undefined {
   const esc = bytes.lastIndexOf(ESC);
   for (let at = bytes.length - 1; at > Math.max(esc, 0); at--) {

@@ -13,13 +13,9 @@ import { ScreenLinks } from "./links.ts";
 import { drawScreen } from "./resync.ts";
 import { ScreenTail } from "./tail.ts";
 
-/** The escape sequence that begins and ends links. */
 const OSC_LINK = 8;
 
-/**
- * A headless terminal with 1,000 lines of scrollback; about 12 bytes a cell. Widths and graphemes equal those of the
- * page (Unicode 15).
- */
+/** A headless terminal; about 12 bytes a cell. Widths and graphemes equal those of the page (Unicode 15). */
 export class ScreenTerminal implements Disposable {
   readonly core: ScreenCore;
   readonly #terminal: InstanceType<typeof headless.Terminal>;
@@ -63,7 +59,7 @@ export class ScreenTerminal implements Disposable {
     return { cols: this.#terminal.cols, rows: this.#terminal.rows };
   }
 
-  /** What it may hold at most. */
+  /** The most that it may hold. */
   get cells(): number {
     const { cols, rows } = this.size;
     return cols * (this.core.buffers.normal.lines.maxLength + rows);
@@ -87,12 +83,12 @@ export class ScreenTerminal implements Disposable {
     if (alt !== active) alt.lines.maxLength = this.size.rows;
   }
 
-  /** Written to a terminal that was just reset to this size they make it the same as this one. */
+  /** Bytes that make a terminal of this size, which was just reset, the same as this one. */
   drawing(): Uint8Array<ArrayBuffer> {
     return this.#drawing({ hasHidden: true });
   }
 
-  /** The same without scrollback, and without the lines behind an alternate screen. `drawing`: as above. */
+  /** The same from a `drawing`, without scrollback and without the lines behind an alternate screen. */
   screenDrawing(drawing: Uint8Array): Uint8Array<ArrayBuffer> {
     using copy = new ScreenTerminal(this.size, 0);
     copy.write(drawing);

@@ -1,5 +1,4 @@
-// A screen on disk, so that the next one need not be made from the beginning of the output: a CRC-32 of the rest, a line
-// of JSON, and the bytes that draw the screen.
+// A screen on disk, from which parsing continues: a CRC-32 of the rest, a line of JSON, and the bytes that draw the screen.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
@@ -9,7 +8,7 @@ import type { Screen } from "./message.ts";
 
 const LINE_FEED = 0x0a;
 const CRC_BYTES = 4;
-/** As much output before the offset shows that the checkpoint belongs to it. */
+/** Output before the offset whose checksum shows that the checkpoint belongs to it. */
 const PRECEDING_BYTES = 4 * 1024;
 
 const Cells = z.int().min(1).max(MAX_TERMINAL_SIZE);
@@ -21,7 +20,7 @@ const Header = z.object({
   precedingCrc: z.number(),
 });
 
-/** Replaces the file as a whole. A torn one after a crash is found out when it is read, so nothing waits for the disk. */
+/** Does not wait for the disk: the checksum reveals a torn file after a crash. */
 export function writeCheckpoint(path: string, { offset, size, bytes }: Screen, file: ScreenFile): void {
   const draft = `${path}.tmp`;
   const header: z.infer<typeof Header> = {
@@ -37,7 +36,7 @@ export function writeCheckpoint(path: string, { offset, size, bytes }: Screen, f
   renameSync(draft, path);
 }
 
-/** Throws when there is none; undefined for one that does not fit the output up to `upTo`. */
+/** Throws without a checkpoint; undefined for one that does not fit the output up to `upTo`. */
 export function readCheckpoint(path: string, file: ScreenFile, upTo: number): Screen | undefined {
   const found = readFileSync(path);
   const checked = found.subarray(CRC_BYTES);

@@ -10,9 +10,9 @@ export type ScreenSource = {
   readonly id: string;
   /** Raw output: the path of a file that only grows, or the bytes. */
   readonly output: string | Uint8Array;
-  /** The screen is kept in this file, so that the next one need not be made from the beginning of the output. */
+  /** The file of the checkpoint, from which parsing continues. */
   readonly checkpointPath?: string;
-  /** Bytes of the output that are valid and to be shown. */
+  /** The screen shows the output before this offset; later bytes may be invalid. */
   readonly upTo: number;
   /** The sizes in force from each offset on, in cells, in ascending order, the first at 0. */
   readonly sizes: readonly (TerminalSize & { readonly offset: number })[];

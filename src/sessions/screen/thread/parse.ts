@@ -1,5 +1,5 @@
-// Brings one terminal forward through its session's output, a millisecond at a time. From far behind it begins at the
-// last checkpoint, or where the program reset the terminal, and leaves out what can no longer be seen.
+// Parses a session's output into its terminal, a millisecond at a time. From far behind it begins at the last checkpoint or
+// reset of the terminal, and skips plain output that has scrolled out.
 import type { TerminalSize } from "../../../protocol/schemas/session.ts";
 import { ScreenTerminal } from "../terminal/terminal.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";

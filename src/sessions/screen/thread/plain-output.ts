@@ -1,8 +1,6 @@
-// A quick look at output: how far does it hold nothing but text, line ends and colours? After enough lines of that a
-// screen depends on the last of them alone. It has to be many times faster than parsing, so it looks for the few bytes
-// that could begin anything else, each at the speed of memchr (a GiB takes about 150 ms with reading it), and never at
-// every byte.
-
+// Output of nothing but text, line ends and colours: after enough of its lines a screen depends on the last ones alone.
+// Scanning must be many times faster than parsing. It therefore searches the few bytes that could begin anything else, each
+// at the speed of memchr: a GiB takes about 150 ms with reading.
 import { BLOCK_BYTES, type ScreenFile } from "./file.ts";
 
 const LF = 0x0a;
@@ -21,7 +19,7 @@ const MAX_COLOR_BYTES = 128;
 const MAX_COLORS = 1_000;
 
 type PlainScan = {
-  /** What is before it is plain. */
+  /** Output before it is plain. */
   readonly end: number;
   /** Why it ends there: no more bytes, a sequence whose end is missing, or something that is not plain. */
   readonly stop: "end" | "cut" | "other";
@@ -78,10 +76,7 @@ type Shortcut = {
   readonly colors: Uint8Array;
 };
 
-/**
- * In plain output: the place before the last `lines` lines, after at least `rows` others. From there on every line of
- * the terminal is new, as the whole screen has scrolled.
- */
+/** The place before the last `lines` lines of plain output, after `rows` others: all lines before it have scrolled out. */
 export function findShortcut(
   file: ScreenFile,
   place: { from: number; to: number; lines: number; rows: number; hasColors: boolean },

@@ -13,10 +13,7 @@ const DRAWING: ScreenView = { kind: "resync", isScreenOnly: false };
 
 type Waiter = PromiseWithResolvers<Screen> & { readonly source: ScreenSource; readonly view: ScreenView };
 
-/**
- * The terminal of one session and its waiters. A round goes to the furthest offset requested before it began; later
- * requests wait for the next one, so that endless output blocks nobody.
- */
+/** One session's terminal. A round goes to the furthest offset requested before it, so that endless output blocks nobody. */
 export class ScreenWork implements Disposable {
   /** Time of the last request, noted by the pool. */
   usedAtMs = 0;
@@ -30,7 +27,7 @@ export class ScreenWork implements Disposable {
     return this.#waiters.length > 0;
   }
 
-  /** Of the terminal; 0 when there is none. */
+  /** 0 without a terminal. */
   get cells(): number {
     return this.#screen?.terminal.cells ?? 0;
   }

@@ -1,5 +1,4 @@
-// The thread that parses the screens of all sessions: a terminal emulator takes a second for 30 MiB, and must not delay
-// the output itself.
+// The thread that parses the screens of all sessions: a second for 30 MiB, which must not delay the output itself.
 import { parentPort } from "node:worker_threads";
 import { MAX_SCREEN_TERMINALS, SCREEN_IDLE_MS } from "../../../protocol/limits.ts";
 import type { ScreenReply, ScreenRequest } from "./message.ts";
