@@ -6,10 +6,8 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** Events with fields: `log.warn({ remote: name, error }, "remote dropped")`. The message is constant. */
 export type Log = {
-  debug(fields: Fields, message: string): void;
-  info(fields: Fields, message: string): void;
-  warn(fields: Fields, message: string): void;
-  error(fields: Fields, message: string): void;
+  readonly [level in "debug" | "info" | "warn" | "error"]: (fields: Fields, message: string) => void;
+} & {
   /** A log that adds these fields to every event. */
   child(fields: Fields): Log;
 };

@@ -5,7 +5,7 @@ import { scrub } from "./redact.ts";
 export type Trace = {
   readonly requestId: string;
   /** Passed on if the request has one; never created here, because nobody would record its start. */
-  readonly context?: TraceContext;
+  readonly context?: TraceContext | undefined;
 };
 
 /** W3C Trace Context, level 1. */
@@ -13,7 +13,7 @@ type TraceContext = {
   readonly traceId: string;
   readonly flags: string;
   /** `tracestate`, unchanged. */
-  readonly state?: string;
+  readonly state: string | undefined;
 };
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -61,8 +61,7 @@ export function traceOf(headers: Headers): Trace {
   const { "x-request-id": id, traceparent, tracestate } = headers;
   const isPlain = typeof id === "string" && REQUEST_ID.test(id) && scrub(id) === id;
   const requestId = isPlain ? id : crypto().randomUUID();
-  const context = contextOf(traceparent, tracestate);
-  return context === undefined ? { requestId } : { requestId, context };
+  return { requestId, context: contextOf(traceparent, tracestate) };
 }
 
 /** Headers for the next process: the same id, and this process as the parent. */
@@ -95,5 +94,5 @@ function contextOf(parent: Headers[string], state: Headers[string]): TraceContex
   const isPassedOn = typeof state === "string" && TRACESTATE.test(state);
   // Version 00 defines only the first bit.
   const known = (Number.parseInt(flags, 16) & 1) === 1 ? "01" : "00";
-  return { traceId, flags: known, ...(isPassedOn ? { state } : {}) };
+  return { traceId, flags: known, state: isPassedOn ? state : undefined };
 }

@@ -39,11 +39,7 @@ async function noTransfer(): Promise<never> {
 }
 
 /** The foreground program's directory, then that of the session's own program. Throws `forbidden` if its user is unknown. */
-export function placeOf({
-  id,
-  stored,
-  isRunning,
-}: Pick<Session, "id" | "stored" | "isRunning">): SessionPlace {
+export function placeOf({ id, stored, isRunning }: Session): SessionPlace {
   const { account, pid, cwd: workingDir } = stored;
   if (isUserUnknown(stored)) {
     const message = `session ${id} is of a version that did not note its user: start a new one for files`;

@@ -1,4 +1,4 @@
-// What can be seen of one session's output, made from its journal and its screen (contract 2.5).
+// The views of a session's output, from its journal and its screen (contract 2.5).
 import { stat } from "node:fs/promises";
 import { ServiceError } from "../protocol/errors.ts";
 import { encodeResync } from "../protocol/frame/resync.ts";
@@ -89,11 +89,10 @@ async function events(session: Session, from: number): Promise<object[]> {
   await session.journal?.flushed();
   const found: object[] = [];
   for await (const event of readEvents(session.files)) {
-    const { kind, time, offset, data } = event;
+    const { kind, time, offset } = event;
     if (kind === "o" || offset < from) continue;
     const gap = gapOf(event);
-    const label = gap && gapLabel(gap);
-    found.push({ time, offset, kind: gap === undefined ? kind : "m", data: label ?? data });
+    found.push(gap === undefined ? event : { time, offset, kind: "m", data: gapLabel(gap) });
   }
   return found;
 }

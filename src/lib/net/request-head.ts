@@ -1,24 +1,14 @@
 // Refuses HTTP requests that two programs could parse differently (RFC 9112, 11), harmless or not.
+import type { IncomingMessage } from "node:http";
 import { ServiceError } from "../../protocol/errors.ts";
 import { parseHost } from "./origin.ts";
 
-export type RequestHead = {
-  readonly url?: string | undefined;
-  readonly httpVersionMajor: number;
-  readonly httpVersion: string;
-  /** Names and values alternate. */
-  readonly rawHeaders: readonly string[];
-  readonly headers: { readonly host?: string | undefined; readonly "transfer-encoding"?: string | undefined };
-};
+export type RequestHead = Pick<
+  IncomingMessage,
+  "url" | "httpVersionMajor" | "httpVersion" | "rawHeaders" | "headers"
+>;
 
-/** These headers may occur once. */
-const ONCE: ReadonlySet<string> = new Set([
-  "authorization",
-  "content-length",
-  "host",
-  "origin",
-  "transfer-encoding",
-]);
+const ONCE: readonly string[] = ["authorization", "content-length", "host", "origin", "transfer-encoding"];
 const MAX_HEADERS = 256;
 /** A target with host (RFC 9112, 3.2.2). */
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
@@ -42,7 +32,7 @@ function refuseTwice(rawHeaders: readonly string[]): void {
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]?.toLowerCase() ?? "";
-    if (!ONCE.has(name)) continue;
+    if (!ONCE.includes(name)) continue;
     if (seen.has(name)) throw refusal(`the header ${name} came twice`);
     seen.add(name);
   }

@@ -21,6 +21,9 @@ type WorkerCommand = {
   readonly env: Readonly<Record<string, string>>;
 };
 
+/** The worker's name in messages, and the code of errors of its calls. */
+type WorkerErrors = { readonly name: string; readonly code: ErrorCode };
+
 /** A running worker. It does not keep this process alive. */
 export class WorkerProcess {
   readonly peer: RpcPeer;
@@ -30,8 +33,7 @@ export class WorkerProcess {
   readonly #socket: Socket;
   #isEnding = false;
 
-  /** `name` and `code`: of its errors. */
-  constructor(command: WorkerCommand, errors: { readonly name: string; readonly code: ErrorCode }) {
+  constructor(command: WorkerCommand, errors: WorkerErrors) {
     this.#child = spawn(command.file, command.args, {
       // A signal to this process's terminal must not end it in the middle of a change.
       ...{ cwd: "/", env: command.env, detached: true },
@@ -65,10 +67,7 @@ export class WorkerProcess {
   }
 }
 
-async function endOf(
-  child: ChildProcess,
-  { name, code }: { readonly name: string; readonly code: ErrorCode },
-): Promise<ServiceError> {
+function endOf(child: ChildProcess, { name, code }: WorkerErrors): Promise<ServiceError> {
   const { promise, resolve } = Promise.withResolvers<ServiceError>();
   let stderr = "";
   child.stderr?.on("data", (piece: Buffer) => {
@@ -83,7 +82,7 @@ async function endOf(
     const why = reason === undefined ? `${signal ?? exitCode}` : `${signal ?? exitCode}: ${reason}`;
     resolve(new ServiceError(code, `the ${name} ended (${why}): try again`));
   });
-  return await promise;
+  return promise;
 }
 
 /** In the worker: the peer of the process that started it. `ended`: called when that process closes the socket. */

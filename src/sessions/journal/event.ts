@@ -3,9 +3,8 @@
 import type { ExitReason } from "../../protocol/schemas/session.ts";
 
 /** o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit (`exitData`). g: a gap up to offset. */
-export type JournalEventKind = "o" | "r" | "m" | "i" | "x" | "g";
-
-const KINDS: ReadonlySet<string> = new Set<JournalEventKind>(["o", "r", "m", "i", "x", "g"]);
+const KINDS = ["o", "r", "m", "i", "x", "g"] as const;
+export type JournalEventKind = (typeof KINDS)[number];
 
 export type JournalEvent = {
   /** Seconds since the session began, with microseconds. */
@@ -17,9 +16,8 @@ export type JournalEvent = {
 };
 
 export function eventLine(event: JournalEvent): string {
-  const time = event.time.toFixed(6);
-  if (event.data === undefined) return `[${time},${event.offset},"${event.kind}"]\n`;
-  return `[${time},${event.offset},"${event.kind}",${JSON.stringify(event.data)}]\n`;
+  const data = event.data === undefined ? "" : `,${JSON.stringify(event.data)}`;
+  return `[${event.time.toFixed(6)},${event.offset},"${event.kind}"${data}]\n`;
 }
 
 /** Undefined for an incomplete record. */
@@ -31,8 +29,9 @@ export function parseEventLine(line: string): JournalEvent | undefined {
     return undefined;
   }
   if (!Array.isArray(value)) return undefined;
-  const [time, offset, kind, data]: unknown[] = value;
-  if (typeof time !== "number" || typeof offset !== "number" || !isKind(kind)) return undefined;
+  const [time, offset, letter, data]: unknown[] = value;
+  const kind = KINDS.find((each) => each === letter);
+  if (typeof time !== "number" || typeof offset !== "number" || kind === undefined) return undefined;
   return typeof data === "string" ? { time, offset, kind, data } : { time, offset, kind };
 }
 
@@ -49,10 +48,6 @@ export function parseExitData(data: string): JournalExit {
   const code = Number.parseInt(number ?? "", 10) || 0;
   if (cause === undefined) return { code, reason: "exit" };
   return cause === "host_lost" ? { code, reason: cause } : { code, reason: "signal", signal: cause };
-}
-
-function isKind(value: unknown): value is JournalEventKind {
-  return typeof value === "string" && KINDS.has(value);
 }
 
 export type Gap = { readonly from: number; readonly to: number };

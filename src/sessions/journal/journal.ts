@@ -270,11 +270,8 @@ export type JournalFiles = {
   close(): Promise<void>;
 };
 
-export async function createFiles({
-  output,
-  events,
-}: Pick<SessionFiles, "output" | "events">): Promise<JournalFiles> {
-  const files = await allOpened([open(output, "wx", 0o600), open(events, "wx", 0o600)]);
+export async function createFiles(paths: Pick<SessionFiles, "output" | "events">): Promise<JournalFiles> {
+  const files = await allOpened([open(paths.output, "wx", 0o600), open(paths.events, "wx", 0o600)]);
   const [outputFile, eventsFile] = files;
   return {
     writeOutput: async (pieces, position) =>

@@ -1,6 +1,5 @@
 import { Ring } from "../../lib/data/ring.ts";
-import type { Gap } from "./event.ts";
-import { eventLine, type JournalEvent } from "./event.ts";
+import { eventLine, type Gap, type JournalEvent } from "./event.ts";
 
 /** Memory of an entry besides its bytes; counted, so that single bytes stay within the limits. */
 const ENTRY_OVERHEAD_BYTES = 256;
@@ -8,7 +7,11 @@ const ENTRY_OVERHEAD_BYTES = 256;
 type Entry = { readonly event: JournalEvent; readonly line: string; readonly bytes: Uint8Array };
 
 /** Dropped output, and the last dropped record of a size. */
-export type Dropped = { readonly gap?: Gap; readonly time: number; readonly size?: string };
+export type Dropped = {
+  readonly gap: Gap | undefined;
+  readonly time: number;
+  readonly size: string | undefined;
+};
 
 const NONE = new Uint8Array(0);
 
@@ -125,5 +128,5 @@ function droppedWith(before: Dropped | undefined, { event, bytes }: Entry): Drop
   const from = before?.gap?.from ?? offset - bytes.length;
   const gap = bytes.length > 0 ? { from, to: offset } : before?.gap;
   const size = kind === "r" ? data : before?.size;
-  return { time, ...(gap === undefined ? {} : { gap }), ...(size === undefined ? {} : { size }) };
+  return { time, gap, size };
 }

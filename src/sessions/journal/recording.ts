@@ -1,10 +1,7 @@
 // The recording of a session (asciicast v2, contract 3): a header, then a line of JSON for each event. It is generated from
 // the journal on request, and written beside it at the end.
 import { isUtf8 } from "node:buffer";
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { WholeCharacters } from "../../protocol/whole-characters.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import type { StoredSession } from "../storage/stored-session.ts";
@@ -51,7 +48,7 @@ export async function* castText(
 export async function writeRecording(stored: StoredSession, files: SessionFiles): Promise<void> {
   const temporary = `${files.recording}.tmp`;
   try {
-    await pipeline(Readable.from(castText(stored, files)), createWriteStream(temporary, { mode: 0o600 }));
+    await writeFile(temporary, castText(stored, files), { mode: 0o600 });
     await rename(temporary, files.recording);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -72,7 +69,6 @@ function headerOf(stored: StoredSession, first: JournalEntry | undefined): Uint8
   });
 }
 
-/** The first line of a recording, with its line feed. */
 export function castHeader(fields: Readonly<Record<string, unknown>>): Uint8Array {
   return Buffer.from(`${JSON.stringify({ version: 2, ...fields })}\n`);
 }

@@ -190,8 +190,8 @@ function modeSequences(core: ScreenCore): string {
   const modes = service.decPrivateModes;
   return [
     core.service.modes.insertMode ? "\x1b[4h" : "",
-    // A client's xterm.js keeps a hidden cursor when it is reset.
     core.options.convertEol ? "\x1b[20h" : "",
+    // A client's xterm.js keeps a hidden cursor when it is reset.
     core.service.isCursorHidden ? "\x1b[?25l" : "\x1b[?25h",
     core.options.cursorBlink ? "\x1b[?12h" : "",
     modes.wraparound ? "" : "\x1b[?7l",

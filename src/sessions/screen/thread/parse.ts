@@ -73,8 +73,10 @@ export function* parseOutput(screen: ParsedScreen, source: ScreenSource): Genera
   /** No shortcut is tried before this offset. */
   let parseUpTo = 0;
   for (;;) {
-    resize(screen, sizeAt(sizes, screen.offset));
     const { offset, terminal } = screen;
+    const size = sizeAt(sizes, offset);
+    if (!isSameSize(size, screen.size)) terminal.resize(size);
+    screen.size = size;
     if (offset === upTo) return;
     const end = sizes.find((size) => size.offset > offset && size.offset < upTo)?.offset ?? upTo;
     if (offset >= parseUpTo && end - offset >= MIN_SHORTCUT_BYTES && isSteady(terminal)) {
@@ -131,12 +133,6 @@ function takeShortcut(screen: ParsedScreen, file: ScreenFile, { upTo, hasColors 
   terminal.write(shortcut.colors);
   terminal.write(TO_BOTTOM_LEFT);
   screen.offset = shortcut.offset;
-}
-
-function resize(screen: ParsedScreen, size: TerminalSize): void {
-  if (isSameSize(size, screen.size)) return;
-  screen.terminal.resize(size);
-  screen.size = size;
 }
 
 /** Drops links that are no longer visible. */
