@@ -45,7 +45,7 @@ test("a trace context is passed on with this process as the parent", () => {
   expect(traceHeaders(trace).traceparent).not.toBe(headers.traceparent);
 });
 
-test("without a trace context none is begun, and outside of a request nothing is said", () => {
+test("no trace context is created, and there are no headers outside of a request", () => {
   expect(traceHeaders(traceOf({ "x-request-id": "a" }))).toEqual({ "x-request-id": "a" });
   expect(traceHeaders(undefined)).toEqual({});
   expect(traceFields()).toEqual({});
@@ -65,18 +65,18 @@ test.each([
   expect(traceOf({ "x-request-id": "a", traceparent, tracestate: "vendor=1" })).toEqual({ requestId: "a" });
 });
 
-test("of a later version what is known of it counts, and unknown flags are not passed on", () => {
+test("the known part of a later version counts, and unknown flags are dropped", () => {
   const context = { traceId: TRACE_ID, flags: "01" };
   const later = `cc-${TRACE_ID}-b7ad6b7169203331-ff-what-will-be`;
   expect(traceOf({ "x-request-id": "a", traceparent: later })).toEqual({ requestId: "a", context });
 });
 
-test("a state that nobody has to pass on is left out", () => {
+test("a state that is too long to be passed on is dropped", () => {
   const { context } = traceOf({ traceparent: PARENT, tracestate: `vendor=${"x".repeat(600)}` });
   expect(context).toEqual({ traceId: TRACE_ID, flags: "01" });
 });
 
-test("whatever the headers say, what is passed on is well formed", () => {
+test("the headers that are passed on are well formed for any input", () => {
   const text = fc.oneof(fc.string({ maxLength: 200 }), fc.string({ unit: "binary", maxLength: 200 }));
   fc.assert(
     fc.property(text, text, text, (id, traceparent, tracestate) => {
@@ -87,7 +87,7 @@ test("whatever the headers say, what is passed on is well formed", () => {
   );
 });
 
-test("what a request begins belongs to it, however long it takes, and what is begun outside does not", async () => {
+test("work that a request starts has its trace, however long it takes", async () => {
   const inside = inTrace({ requestId: "a" }, async () => {
     await new Promise((resolve) => setImmediate(resolve));
     const outside = await outsideTraces(async () => currentTrace());

@@ -95,7 +95,7 @@ async function stage(stack: AsyncDisposableStack, ...ended: readonly string[]) {
   return { sessions, source, events };
 }
 
-test("every record carries what is known, and is as it was where nothing is", async () => {
+test("every record has the known git status, and no git members without one", async () => {
   await using stack = new AsyncDisposableStack();
   const { sessions, source } = await stage(stack, "a");
   expect(sessions.find("a").gitBranch).toBeUndefined();
@@ -114,7 +114,7 @@ test("every record carries what is known, and is as it was where nothing is", as
   expect(source.asks).toBeGreaterThan(0);
 });
 
-test("a change is told of each session that is there", async () => {
+test("a change is reported for each session in the folder", async () => {
   await using stack = new AsyncDisposableStack();
   const { sessions, source, events } = await stage(stack, "a", "b");
   expect(source.entered).toMatchObject([
@@ -130,7 +130,7 @@ test("a change is told of each session that is there", async () => {
   expect(told()).toEqual([["session-changed", undefined]]);
 });
 
-test("a session that starts is looked at without anybody asking, and one that ends is said to have", async () => {
+test("the status of a new session is read at once, and the folder learns of its end", async () => {
   await using stack = new AsyncDisposableStack();
   const { sessions, source } = await stage(stack);
   await sessions.create(CAT);
@@ -141,7 +141,7 @@ test("a session that starts is looked at without anybody asking, and one that en
   expect(source.entered).toMatchObject([{ isHere: false }]);
 });
 
-test("a viewer is told the counts at the beginning and at each change, and nothing after the exit", async () => {
+test("a viewer gets the counts first and at each change, and none after the exit", async () => {
   await using stack = new AsyncDisposableStack();
   const { sessions, source } = await stage(stack);
   source.status = MAIN;
@@ -162,7 +162,7 @@ test("a viewer is told the counts at the beginning and at each change, and nothi
   expect(source.views).toBe(0);
 });
 
-test("its end is that of the source", async () => {
+test("disposing the sessions disposes the source of the status", async () => {
   await using stack = new AsyncDisposableStack();
   const { sessions, source } = await stage(stack);
   await sessions[Symbol.asyncDispose]();

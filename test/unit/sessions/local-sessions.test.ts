@@ -37,7 +37,7 @@ async function endedSessions(stack: AsyncDisposableStack) {
   return { controlDir, sessions, told };
 }
 
-test("everybody is told that a session is removed before another one can have its id", async () => {
+test("the removal of a session is reported before its id is free", async () => {
   await using stack = new AsyncDisposableStack();
   const { sessions, told } = await endedSessions(stack);
   const removing = sessions.remove("one");
@@ -47,7 +47,7 @@ test("everybody is told that a session is removed before another one can have it
   expect(told).toHaveLength(1);
 });
 
-test("everybody is told so also where the files cannot be removed", async () => {
+test("the removal is reported even if the files cannot be removed", async () => {
   await using stack = new AsyncDisposableStack();
   const { controlDir, sessions, told } = await endedSessions(stack);
   await rm(controlDir.sessions, { recursive: true });

@@ -8,7 +8,7 @@ import { observationsOf } from "../observations.ts";
 
 const MIB = 1024 * 1024;
 
-test("what becomes of a journal is counted, and told on", async () => {
+test("pauses, failures and losses of a journal are counted and reported", async () => {
   const meter = new SessionMeter(() => 0);
   const heard: unknown[] = [];
   let fault: Error | undefined = new Error("full");

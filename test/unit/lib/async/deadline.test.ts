@@ -4,16 +4,16 @@ import { isTimeout, withDeadline } from "../../../../src/lib/async/deadline.ts";
 
 const never = new Promise<never>(() => {});
 
-test("what is done in time is returned", async () => {
+test("a result in time is returned", async () => {
   expect(await withDeadline(Promise.resolve("done"), 10_000, "work")).toBe("done");
 });
 
-test("what fails in time fails with its own error", async () => {
+test("a failure in time keeps its error", async () => {
   const error = new Error("broken");
   await expect(withDeadline(async () => Promise.reject(error), 10_000, "work")).rejects.toBe(error);
 });
 
-test("what is late fails with a timeout that names it", async () => {
+test("late work fails with a timeout that names it", async () => {
   const late = await withDeadline(never, 1, "the answer of host-1").catch((error: unknown) => error);
   expect(isTimeout(late)).toBe(true);
   expect(String(late)).toContain("the answer of host-1 took longer than 1 ms");
@@ -59,7 +59,7 @@ test("no timer is left running once the wait is over", async () => {
   expect(timers()).toBe(before);
 });
 
-test("a late failure of work that was given up is nobody's unhandled rejection", async () => {
+test("a late failure of abandoned work is no unhandled rejection", async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown): void => void unhandled.push(reason);
   process.on("unhandledRejection", note);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KeyedMutex } from "../../../../src/lib/async/mutex.ts";
 
-test("work about one thing is done in order, about another side by side", async () => {
+test("work of one key runs in order, of other keys concurrently", async () => {
   const mutex = new KeyedMutex();
   const done: string[] = [];
   const gate = Promise.withResolvers<void>();
@@ -16,7 +16,7 @@ test("work about one thing is done in order, about another side by side", async 
   expect(done).toEqual(["b", "a1", "a2"]);
 });
 
-test("what fails holds nothing up, and is told to whoever asked", async () => {
+test("failed work blocks nothing, and its caller gets the error", async () => {
   const mutex = new KeyedMutex();
   const failed = mutex.take("a", () => Promise.reject(new Error("no")));
   const next = mutex.take("a", async () => "done");

@@ -17,13 +17,13 @@ function begun(): { readonly timer: RetryTimer; readonly seconds: number[] } {
   return { timer, seconds };
 }
 
-test("work that fails is repeated ever more rarely, up to once a minute", () => {
+test("failing work is repeated with growing pauses of at most a minute", () => {
   const { seconds } = begun();
   vi.advanceTimersByTime(250_000);
   expect(seconds).toEqual([1, 3, 7, 15, 31, 63, 123, 183, 243]);
 });
 
-test("the pauses grow by the timer alone, not by what others have repeated meanwhile", () => {
+test("starting again does not lengthen the pauses", () => {
   const { timer, seconds } = begun();
   for (let times = 0; times < 10; times++) {
     vi.advanceTimersByTime(500);
@@ -33,7 +33,7 @@ test("the pauses grow by the timer alone, not by what others have repeated meanw
   expect(seconds).toEqual([6, 8]);
 });
 
-test("after a success the pauses begin anew, and after its end nothing is repeated", () => {
+test("a stop resets the pauses, and disposal ends the repetition", () => {
   const { timer, seconds } = begun();
   vi.advanceTimersByTime(20_000);
   timer.stop();

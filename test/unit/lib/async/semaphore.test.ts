@@ -6,7 +6,7 @@ import { ServiceError } from "../../../../src/protocol/errors.ts";
 const full = () => new ServiceError("rate_limited", "full");
 const limits = { permits: 2, maxWaiting: 3, maxWaitMs: 10_000, full };
 
-test("so much is done at a time and no more, in the order in which it came", async () => {
+test("concurrent work is limited, and starts in the order of the calls", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
@@ -31,7 +31,7 @@ test("so much is done at a time and no more, in the order in which it came", asy
   );
 });
 
-test("what fails makes room like what succeeds", async () => {
+test("failed work releases its permit", async () => {
   const places = new Semaphore({ ...limits, permits: 1 });
   await expect(places.take(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
   const later = [1, 2, 3].map((each) =>
@@ -44,7 +44,7 @@ test("what fails makes room like what succeeds", async () => {
   ]);
 });
 
-test("who comes when too many wait is refused, and keeps nobody's place", async () => {
+test("a call beyond the waiting limit is refused", async () => {
   const places = new Semaphore(limits);
   const gate = Promise.withResolvers<void>();
   const taken = [1, 2, 3, 4, 5].map((each) => places.take(() => gate.promise.then(() => each)));
@@ -54,7 +54,7 @@ test("who comes when too many wait is refused, and keeps nobody's place", async 
   expect(await places.take(async () => 7)).toBe(7);
 });
 
-test("who has waited too long is refused, and those behind come all the same", async () => {
+test("a call that waits too long is refused, and later ones still run", async () => {
   const places = new Semaphore({ ...limits, permits: 1, maxWaitMs: 20 });
   const gate = Promise.withResolvers<void>();
   const first = places.take(() => gate.promise);

@@ -9,7 +9,7 @@ function clockedMap(maxEntries = 3) {
   };
 }
 
-test("an entry is there until its lifetime is over, to the millisecond", () => {
+test("an entry lives exactly as long as its lifetime", () => {
   const { clock, map } = clockedMap();
   map.set("a", 1);
   clock.ms = 99;
@@ -19,7 +19,7 @@ test("an entry is there until its lifetime is over, to the millisecond", () => {
   expect(map.size).toBe(0);
 });
 
-test("the values are those of the entries still alive, the one set longest ago first", () => {
+test("the values are those of live entries, the oldest first", () => {
   const { clock, map } = clockedMap();
   map.set("a", 1);
   map.set("b", 2);
@@ -41,7 +41,7 @@ test("setting an entry again gives it a new lifetime", () => {
   expect(map.get("a")).toBe(2);
 });
 
-test("over the bound the entry set longest ago is forgotten, and no other", () => {
+test("over the limit only the oldest entry is dropped", () => {
   const { map } = clockedMap(3);
   for (const key of ["a", "b", "c"]) map.set(key, 0);
   map.set("a", 1);
@@ -49,7 +49,7 @@ test("over the bound the entry set longest ago is forgotten, and no other", () =
   expect(["a", "b", "c", "d"].filter((key) => map.get(key) !== undefined)).toEqual(["a", "c", "d"]);
 });
 
-test("setting an entry again in a full map pushes none out", () => {
+test("setting an entry again in a full map drops none", () => {
   const { map } = clockedMap(2);
   map.set("a", 1);
   map.set("b", 1);
@@ -67,7 +67,7 @@ test("an expired entry makes room before a living one", () => {
   expect(map.get("young")).toBe(0);
 });
 
-test("only the first who takes an entry gets it", () => {
+test("an entry can be taken once", () => {
   const { map } = clockedMap();
   map.set("a", 1);
   expect(map.take("a")).toBe(1);

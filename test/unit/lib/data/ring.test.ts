@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Ring } from "../../../../src/lib/data/ring.ts";
 
-test("it is a queue, whatever is done to it", () => {
+test("any sequence of operations matches a plain queue", () => {
   const step = fc.oneof(
     { weight: 20, arbitrary: fc.constant("push" as const) },
     { weight: 15, arbitrary: fc.constant("shift" as const) },

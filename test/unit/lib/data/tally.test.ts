@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Tally } from "../../../../src/lib/data/tally.ts";
 
-test("each kind is counted on its own, and those that are expected are there from the start", () => {
+test("each kind is counted, and expected kinds start at 0", () => {
   const tally = new Tally("method", "result").expecting(["link", "ok"]);
   tally.add("password", "ok");
   tally.add("password", "ok");
@@ -13,7 +13,7 @@ test("each kind is counted on its own, and those that are expected are there fro
   ]);
 });
 
-test("more kinds than are ever meant are one kind", () => {
+test("kinds beyond the limit are counted as one", () => {
   const tally = new Tally("path");
   for (let index = 0; index < 3_000; index++) tally.add(`${index}`);
   const counts = new Map([...tally].map(([{ path }, count]) => [path, count]));

@@ -36,7 +36,7 @@ test.concurrent.each([
   expect(messages).toEqual(["disk not written: what is to be stored waits", "disk written again"]);
 });
 
-test("what fails for any other reason is not", async () => {
+test("other failures are not retried", async () => {
   const { care } = careWithLog();
   await using _care = care;
   const attempt = care.attempt("a file", async () => {
@@ -46,7 +46,7 @@ test("what fails for any other reason is not", async () => {
   expect(care.isWaiting).toBe(false);
 });
 
-test.concurrent("of one name one thing is written at a time: what is tried again ends before what comes after it begins", async () => {
+test.concurrent("writes of one name are serialised: a retry ends before the next write begins", async () => {
   const { care, right } = careWithLog();
   await using _care = care;
   const seen: string[] = [];

@@ -14,7 +14,7 @@ const Count = z.object({ count: z.number() });
 const parse = (value: unknown): z.infer<typeof Count> => Count.parse(value);
 const scratch = () => mkdtempDisposable(join(tmpdir(), "ttyhq-json-"));
 
-test("what was written is read back, and the file is its owner's alone", async () => {
+test("a written value is read back, and only the owner can read the file", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "count.json");
   await writeJsonFile(path, { count: 1 }, 0o600);
@@ -22,7 +22,7 @@ test("what was written is read back, and the file is its owner's alone", async (
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("a file that is not there is undefined", async () => {
+test("a missing file is undefined", async () => {
   await using directory = await scratch();
   expect(await readJsonFile(join(directory.path, "none.json"), parse)).toBeUndefined();
 });
@@ -34,7 +34,7 @@ test.each(["", "{", '{"count":"one"}'])("a file that holds %j is an error that n
   await expect(readJsonFile(path, parse)).rejects.toThrow(`${path} is damaged`);
 });
 
-test("replacing closes a file that was open to others and leaves nothing beside it", async () => {
+test("replacing sets the mode and leaves no draft", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "count.json");
   await writeFile(path, "old");
@@ -44,7 +44,7 @@ test("replacing closes a file that was open to others and leaves nothing beside 
   expect(await readdir(directory.path)).toEqual(["count.json"]);
 });
 
-test("a write that fails leaves what was there, and no draft", async () => {
+test("a failed write leaves the old content and no draft", async () => {
   await using directory = await scratch();
   const target = join(directory.path, "target");
   await writeJsonFile(join(directory.path, "a.json"), 1, 0o600);
@@ -55,7 +55,7 @@ test("a write that fails leaves what was there, and no draft", async () => {
   expect(await readdir(directory.path)).toEqual(["a.json", "target"]);
 });
 
-test("a reader sees the old value or the new one whole, while many write", async () => {
+test("readers see a complete value while many write", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "count.json");
   await writeJsonFile(path, { count: -1, filler: "x".repeat(50_000) }, 0o600);
@@ -67,7 +67,7 @@ test("a reader sees the old value or the new one whole, while many write", async
   for (const value of await Promise.all(reads)) expect(value?.count).toBeGreaterThanOrEqual(-1);
 });
 
-test("of many who create a file at once one wins, and all get the winner's bytes", async () => {
+test("concurrent creations of a file all return the same bytes", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "secret");
   const made = await Promise.all(

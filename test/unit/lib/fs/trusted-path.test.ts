@@ -40,7 +40,7 @@ test("a path whose parts are this user's or root's, and nobody else's to write, 
   expect(refusal("/etc/passwd")).toBe("");
 });
 
-test("what others may write is refused, be it the file or a directory above it, with what mends it", async () => {
+test("a file or directory that others may write is refused with a remedy", async () => {
   await using place = await scratch();
   await chmod(place.file, 0o602);
   expect(refusal(place.file)).toBe(
@@ -85,7 +85,7 @@ test.runIf(isRoot)(
   },
 );
 
-test("symbolic links are followed through directories that are trusted, and through no others", async () => {
+test("symbolic links are followed only through trusted directories", async () => {
   await using place = await scratch();
   const name = join(place.path, "link");
   await symlink("folder/../folder/file", name);
@@ -126,7 +126,7 @@ test.runIf(isRoot)(
   },
 );
 
-test("a group may write that nobody else is in, as far as the system's files list all users", async () => {
+test("a group without other users may write if the system's files list all users", async () => {
   await using place = await scratch();
   await chmod(place.folder, 0o2775);
   const gid = process.getgid?.();
@@ -149,7 +149,7 @@ test("a group may write that nobody else is in, as far as the system's files lis
   expect(refused(sources("files sss"))).toBe(true);
 });
 
-test("what a shell hands over open is read, whatever is at its name", () => {
+test("an open descriptor of a shell is read, whatever its name is", () => {
   const script = `import { readTrustedFile } from ${JSON.stringify(join(process.cwd(), "src/lib/fs/trusted-path.ts"))};
     process.stdout.write(readTrustedFile(process.argv[1]));`;
   const command = 'exec "$0" --input-type=module -e "$1" <(printf secret)';
@@ -158,7 +158,7 @@ test("what a shell hands over open is read, whatever is at its name", () => {
   );
 });
 
-test("what somebody else put into a private directory is refused: links, and files that others may write", async () => {
+test("links and files that others may write are refused in a private directory", async () => {
   await using place = await scratch();
   const malicious = join(place.folder, "planted");
   expect(() => checkOwnEntry(place.file)).not.toThrow();

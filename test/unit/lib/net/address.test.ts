@@ -46,7 +46,7 @@ test("IPv6 addresses of different networks are counted apart", () => {
   expect(addressKey("2001:db8:1:2::1")).not.toBe(addressKey("2001:db8:1:3::1"));
 });
 
-test("a peer without an address has a key too", () => {
+test("a peer without an address has a key", () => {
   expect(addressKey(undefined)).toBe("local");
 });
 

@@ -40,7 +40,7 @@ test.each([
   expect(parsePasswdLine(line)).toBeUndefined();
 });
 
-test("whatever is taken for a line of passwd, it is read or it is nobody", () => {
+test("any text is a valid account or none", () => {
   const field = fc.oneof(fc.string(), fc.nat().map(String), fc.constantFrom("ada", "/home/ada", "0", "-1"));
   fc.assert(
     fc.property(
@@ -59,7 +59,7 @@ test("whatever is taken for a line of passwd, it is read or it is nobody", () =>
   );
 });
 
-test("a name is one word or more, and nothing that means anything else", () => {
+test("a name has no options, fields, lines or invisible characters", () => {
   for (const name of [
     "ada",
     "ada.l",
@@ -107,7 +107,7 @@ test("a user is found under exactly its name", async () => {
   }
 });
 
-test("names that somebody made up never make the lookup fail", async () => {
+test("made-up names do not make the lookup fail", async () => {
   const names = fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.stringMatching(/^[-+\d.]{1,20}$/));
   await fc.assert(
     fc.asyncProperty(names, async (name) => {
@@ -118,7 +118,7 @@ test("names that somebody made up never make the lookup fail", async () => {
   );
 });
 
-test("an account is over from the day on that shadow names", () => {
+test("an account expires on the day in shadow", () => {
   const line = (expires: string): string => `ada:$y$hash:20000:0:99999:7::${expires}:`;
   expect(isExpiredShadow(line("20400"), 20400 * DAY_MS)).toBe(true);
   expect(isExpiredShadow(line("20400"), 20400 * DAY_MS - 1)).toBe(false);
@@ -128,7 +128,7 @@ test("an account is over from the day on that shadow names", () => {
   fc.assert(fc.property(fc.string(), (text) => typeof isExpiredShadow(text, 0) === "boolean"));
 });
 
-test("whoever has no shell to log in with may not log in", async () => {
+test("a user without a login shell may not log in", async () => {
   for (const shell of [
     "/usr/sbin/nologin",
     "/bin/false",

@@ -31,7 +31,7 @@ async function endedSession(files: SessionFiles, outputBytes: number): Promise<S
   });
 }
 
-test("of what a stream has told nothing is held", async () => {
+test("a stream keeps no events that it has sent", async () => {
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-event-stream-"));
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(directory, { recursive: true }));
@@ -49,7 +49,7 @@ test("of what a stream has told nothing is held", async () => {
   expect.unreachable("the stream ends too early");
 });
 
-test("a client that reads slowly gets all events to the exit, however long it takes", async () => {
+test("a slow client gets all events up to the exit", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-event-stream-"));

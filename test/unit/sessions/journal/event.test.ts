@@ -19,7 +19,7 @@ const event: fc.Arbitrary<JournalEvent> = fc.record(
   { requiredKeys: ["time", "offset", "kind"] },
 );
 
-test("a record is a line that a person can read", () => {
+test("a record is a readable line", () => {
   expect(eventLine({ time: 0, offset: 0, kind: "r", data: "80x24" })).toBe('[0.000000,0,"r","80x24"]\n');
   expect(eventLine({ time: 1.5, offset: 12, kind: "o" })).toBe('[1.500000,12,"o"]\n');
   expect(eventLine({ time: 61.0000004, offset: 9, kind: "m", data: 'a "b"\n' })).toBe(
@@ -27,7 +27,7 @@ test("a record is a line that a person can read", () => {
   );
 });
 
-test("what was written is read again, and written the same way once more", () => {
+test("reading a record and writing it again gives the same line", () => {
   return fc.assert(
     fc.property(event, (written) => {
       const line = eventLine(written);
@@ -39,7 +39,7 @@ test("what was written is read again, and written the same way once more", () =>
   );
 });
 
-test("no part of a record is one", () => {
+test("no part of a record parses as a record", () => {
   return fc.assert(
     fc.property(event, fc.nat(), (written, cut) => {
       const line = eventLine(written).trimEnd();

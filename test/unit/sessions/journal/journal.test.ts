@@ -68,7 +68,7 @@ function stage() {
   return { disk, journal, failures, flood };
 }
 
-test("what is flushed is what was taken so far, however much comes after it", async () => {
+test("flushing waits for earlier output only", async () => {
   const { disk, journal, flood } = stage();
   flood();
   journal.note({ time: 0, offset: PIECE.length, kind: "m", data: "mark" });
@@ -77,7 +77,7 @@ test("what is flushed is what was taken so far, however much comes after it", as
   expect(disk.output.length).toBeLessThan(3);
 });
 
-test("a journal is closed when all is written that it was given", async () => {
+test("a journal closes after its last write", async () => {
   const { disk, journal } = stage();
   for (let pieces = 0; pieces < 10; pieces++) journal.append(PIECE, 0);
   await journal.close();
@@ -85,7 +85,7 @@ test("a journal is closed when all is written that it was given", async () => {
   expect(disk.text).toBe("piece".repeat(10));
 });
 
-test("a disk that takes what it refused before is right again, however much comes after it", async () => {
+test("a failure ends when the refused output is written, whatever follows it", async () => {
   const { disk, journal, failures, flood } = stage();
   disk.fault = new Error("full");
   journal.append(PIECE, 0);
@@ -99,7 +99,7 @@ test("a disk that takes what it refused before is right again, however much come
   expect(disk.output.length).toBeLessThan(3);
 });
 
-test("a disk that takes a part of what it refused before is not right yet", async () => {
+test("a failure continues while a part of the refused output is unwritten", async () => {
   const { disk, journal, failures } = stage();
   disk.fault = new Error("full");
   journal.append(PIECE, 0);
@@ -113,7 +113,7 @@ test("a disk that takes a part of what it refused before is not right yet", asyn
   expect(failures).toHaveLength(1);
 });
 
-test("records that were lost without any output leave no gap, and nothing in the way", async () => {
+test("lost records without output leave no gap", async () => {
   const { disk, journal } = stage();
   disk.fault = new Error("full");
   for (let typed = 0; typed < 20_000; typed++) {
@@ -129,7 +129,7 @@ test("records that were lost without any output leave no gap, and nothing in the
   expect(lines).toContain('"19999"');
 });
 
-test("a journal that is to be closed is closed by the retry that writes the rest", async () => {
+test("a failed journal closes with the retry that writes the rest", async () => {
   const { disk, journal } = stage();
   disk.fault = new Error("full");
   journal.append(PIECE, 0);

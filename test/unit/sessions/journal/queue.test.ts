@@ -21,7 +21,7 @@ const events = (lines: string): (JournalEvent | undefined)[] =>
   lines.split("\n").slice(0, -1).map(parseEventLine);
 const pieces = fc.array(fc.uint8Array({ minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 20 });
 
-test("gives any stretch of what it holds", () => {
+test("any range of the held output can be read", () => {
   return fc.assert(
     fc.property(pieces, fc.nat(1000), fc.nat(500), fc.nat(500), (all, base, first, second) => {
       const { queue, whole } = queueOf(all, base);
@@ -34,7 +34,7 @@ test("gives any stretch of what it holds", () => {
   );
 });
 
-test("what the disk took in part is recorded up to there, and the rest stays", () => {
+test("a partial write is recorded, and the rest stays in the queue", () => {
   return fc.assert(
     fc.property(pieces, fc.array(fc.nat(40)), (all, counts) => {
       const { queue, whole } = queueOf(all);
@@ -51,7 +51,7 @@ test("what the disk took in part is recorded up to there, and the rest stays", (
   );
 });
 
-test("records go with the byte before them", () => {
+test("records leave the queue with the byte before them", () => {
   const { queue } = queueOf([new Uint8Array(10)]);
   queue.add({ time: 2, offset: 10, kind: "m", data: "here" });
   queue.add({ time: 3, offset: 15, kind: "o" }, new Uint8Array(5));
@@ -65,7 +65,7 @@ test("records go with the byte before them", () => {
   expect(queue.isEmpty).toBe(true);
 });
 
-test("drops the oldest first, and tells which bytes these were and the last size among them", () => {
+test("the oldest entries are dropped first, and their range and last size are returned", () => {
   const queue = new JournalQueue();
   for (let at = 1; at <= 100; at++) {
     queue.add({ time: at, offset: 1000 + at * 100_000, kind: "o" }, new Uint8Array(100_000));
@@ -81,7 +81,7 @@ test("drops the oldest first, and tells which bytes these were and the last size
   expect(queue.drop(4 * MIB, dropped)).toBe(dropped);
 });
 
-test("a program that writes a byte at a time costs more than its bytes", () => {
+test("the cost of single bytes includes their entries", () => {
   const { queue } = queueOf(Array.from({ length: 100_000 }, () => new Uint8Array(1)));
   queue.drop(4 * MIB);
   expect(queue.bytes).toBeLessThan(17_000);

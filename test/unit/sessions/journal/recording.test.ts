@@ -46,7 +46,7 @@ function decoded(bytes: Uint8Array): string {
 }
 
 describe("the header", () => {
-  test("is one line of JSON, without what is not known", () => {
+  test("is one line of JSON without unknown members", () => {
     expect(decoded(castHeader({ width: 80, height: 24, timestamp: 1_700_000_000 }))).toBe(
       '{"version":2,"width":80,"height":24,"timestamp":1700000000}\n',
     );
@@ -76,7 +76,7 @@ describe("lines", () => {
     expect(writer.line(noted("m", 2, 'say "now"'))).toBe('[2.000000, "m", "say \\"now\\""]\n');
   });
 
-  test("control characters, quotes and separators are escaped so that a line is a line", () => {
+  test("control characters, quotes and separators are escaped", () => {
     const text = '\x1b[31m"\\\x00\x07\t\x7f\u2028\u2029\r\n';
     const line = new LineWriter().line(output(0, utf8(text)));
     expect(line.indexOf("\n")).toBe(line.length - 1);
@@ -110,7 +110,7 @@ describe("characters", () => {
     expect(played(record([utf8("\ufeffa"), utf8("\ufeffb")]))).toBe("\ufeffa\ufeffb");
   });
 
-  test("a character that is not whole yet makes no line, and then one with the time of its last byte", () => {
+  test("an incomplete character is written with the time of its last byte", () => {
     const writer = new LineWriter();
     const [first, ...rest] = utf8("é");
     expect(writer.line(output(1, Uint8Array.of(first ?? 0)))).toBe("");
@@ -127,7 +127,7 @@ describe("characters", () => {
     expect(writer.line(output(0, Uint8Array.of(b ?? 0)))).toBe('[0.000000, "o", "é"]\n');
   });
 
-  test("what never becomes whole is written at the end, with the last time", () => {
+  test("an incomplete character is written at the end, with the last time", () => {
     const writer = new LineWriter();
     writer.line(output(2, Uint8Array.of(0x61, 0xf0, 0x9f)));
     writer.line(noted("m", 3, ""));
@@ -135,7 +135,7 @@ describe("characters", () => {
     expect(writer.end()).toBe("");
   });
 
-  test("bytes that are no UTF-8 become U+FFFD and spoil nothing after them", () => {
+  test("invalid UTF-8 becomes U+FFFD, and the text after it stays intact", () => {
     expect(played(record([Uint8Array.of(0x61, 0xff, 0x62), Uint8Array.of(0xc3, 0x28), utf8("é")]))).toBe(
       "a\ufffdb\ufffd(é",
     );
@@ -182,7 +182,7 @@ const nastyByte = fc.oneof(
   fc.integer({ min: 0, max: 255 }),
 );
 
-test("random bytes in random chunks are the same as all of them decoded at once", () => {
+test("random bytes in random chunks give the same text as decoding them at once", () => {
   fc.assert(
     fc.property(fc.array(fc.array(nastyByte, { maxLength: 7 }), { maxLength: 12 }), (chunks) => {
       const whole = Uint8Array.from(chunks.flat());

@@ -29,7 +29,7 @@ function setUp() {
   return { finished, terminal, foreground, prints, passes };
 }
 
-test("a command of 3 s in a process group of its own is told when the shell has the terminal again", async () => {
+test("a command of 3 s in its own process group is reported when the shell has the terminal again", async () => {
   const { finished, terminal, prints, passes } = setUp();
   prints();
   terminal.group = JOB;
@@ -40,7 +40,7 @@ test("a command of 3 s in a process group of its own is told when the shell has 
   expect(finished).toEqual([{ kind: "command", command: "command 20", duration: 4_000, exitCode: 0 }]);
 });
 
-test("one that is shorter is not told, nor is what the shell does itself", async () => {
+test("shorter commands and those of the shell itself are not reported", async () => {
   const { finished, terminal, prints, passes } = setUp();
   prints();
   terminal.group = JOB;
@@ -53,7 +53,7 @@ test("one that is shorter is not told, nor is what the shell does itself", async
   expect(finished).toEqual([]);
 });
 
-test("a program that a busy machine starts late is seen by the second look", async () => {
+test("the second check sees a program that a busy machine starts late", async () => {
   const { finished, terminal, prints, passes } = setUp();
   prints();
   await passes(500);
@@ -65,7 +65,7 @@ test("a program that a busy machine starts late is seen by the second look", asy
   expect(finished).toMatchObject([{ command: "command 20", duration: 4_400 }]);
 });
 
-test("a quiet session is not looked at", async () => {
+test("a quiet session is not checked", async () => {
   const { terminal, foreground, prints, passes } = setUp();
   prints();
   await passes(3_600_000);
@@ -76,7 +76,7 @@ test("a quiet session is not looked at", async () => {
   expect(terminal.checks).toBe(2);
 });
 
-test("output without a pause is looked at ten times a second", async () => {
+test("continuous output is checked ten times a second", async () => {
   const { terminal, prints, passes } = setUp();
   for (let ms = 0; ms < 1_000; ms++) {
     prints();
@@ -104,7 +104,7 @@ test("the marks of a shell's integration come before the process groups, and tel
   ]);
 });
 
-test("a program that is quiet for 5 s after work and reads the terminal waits for input, which is told once", async () => {
+test("a program that reads the terminal, quiet for 5 s after work, is reported once as waiting", async () => {
   const { finished, terminal, prints, passes } = setUp();
   terminal.group = JOB;
   terminal.reader = JOB;
@@ -122,7 +122,7 @@ test("a program that is quiet for 5 s after work and reads the terminal waits fo
   expect(finished).toHaveLength(1);
 });
 
-test("neither a program that reads no terminal waits, nor one whose notification or end was just told", async () => {
+test("a program without terminal input, or one just reported, is not waiting", async () => {
   const { finished, terminal, prints, passes, foreground } = setUp();
   terminal.group = JOB;
   await passes(4_000);

@@ -34,7 +34,7 @@ function numbered(length: number, first: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => (first + index) % 251);
 }
 
-test("whatever is written and read in whatever pieces comes out once and in order", async () => {
+test("input arrives once and in order, however it is written and read", async () => {
   const step = fc.oneof(
     fc.record({ write: fc.integer({ min: 0, max: 100_000 }) }),
     fc.record({ read: fc.integer({ min: 1, max: 100_000 }) }),
@@ -66,7 +66,7 @@ test("whatever is written and read in whatever pieces comes out once and in orde
   );
 });
 
-test("what waits is counted, and forgotten when it is disposed of", () => {
+test("pending input is counted, and dropped at disposal", () => {
   using pipe = openPipe();
   const input = new PtyInput(pipe.fd);
   input.write(new Uint8Array(65_536 + 1000));
@@ -79,7 +79,7 @@ test("what waits is counted, and forgotten when it is disposed of", () => {
   expect(input.pendingBytes).toBe(0);
 });
 
-test("what is refused is dropped", () => {
+test("refused input is dropped", () => {
   const fd = openSync("/dev/null", constants.O_RDONLY);
   using input = new PtyInput(fd);
   input.write(new Uint8Array(10));

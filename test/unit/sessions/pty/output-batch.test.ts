@@ -37,7 +37,7 @@ test("a little output leaves at once, each piece in a frame of its own", () => {
   expect(batch.offset).toBe(9);
 });
 
-test("what exceeds the prompt bytes of a window is held back, and leaves by itself a moment later", async () => {
+test("output beyond the prompt bytes of a window is emitted a moment later", async () => {
   const { pieces, batch, emitted } = recorder();
   batch.add(filled(PROMPT_OUTPUT_BYTES));
   batch.add(filled(1));
@@ -51,7 +51,7 @@ test("what exceeds the prompt bytes of a window is held back, and leaves by itse
   expect(lengths(pieces)).toEqual([PROMPT_OUTPUT_BYTES, 3]);
 });
 
-test("the next window begins afresh: its first bytes leave at once with what was held back", () => {
+test("the first bytes of the next window leave at once, with the held ones", () => {
   const { pieces, batch, clock } = recorder();
   batch.add(filled(PROMPT_OUTPUT_BYTES + 10));
   clock.ms += OUTPUT_BATCH_MS - 0.5;
@@ -71,7 +71,7 @@ test("a flood leaves in full frames", () => {
   expect(lengths(pieces).slice(3)).toEqual([MAX_PIECE_BYTES - 4096 + 100]);
 });
 
-test("no byte is lost, doubled or changed, whatever comes when, and frames stay as they were emitted", () => {
+test("no byte is lost, doubled or changed, and emitted frames never change", () => {
   const step = fc.record({
     bytes: fc.uint8Array({ maxLength: 40 }),
     repeat: fc.integer({ min: 1, max: 20_000 }),

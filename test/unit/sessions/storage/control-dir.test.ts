@@ -21,7 +21,7 @@ async function scratch() {
   return { parent: directory.path, path: join(directory.path, "c"), remove: () => directory.remove() };
 }
 
-test("a control directory is refused where others could exchange it, and none is made there", async () => {
+test("a control directory that others could replace is refused and not created", async () => {
   const { parent, path, remove } = await scratch();
   await using _ = { [Symbol.asyncDispose]: remove };
   await chmod(parent, 0o777);
@@ -29,7 +29,7 @@ test("a control directory is refused where others could exchange it, and none is
   expect(await readdir(parent)).toEqual([]);
 });
 
-test("a control directory that others could write into is refused, and not closed as if nothing had been", async () => {
+test("a control directory that others could write into is refused, and its mode stays", async () => {
   const { path, remove } = await scratch();
   await using _ = { [Symbol.asyncDispose]: remove };
   await mkdir(path);
@@ -63,7 +63,7 @@ test.runIf(isRoot)(
   },
 );
 
-test("the link to a session host's socket elsewhere is its own, and made anew at every start", async () => {
+test("the link to a session host's socket elsewhere is replaced at every start", async () => {
   const { parent, path, remove } = await scratch();
   await using _ = { [Symbol.asyncDispose]: remove };
   for (const name of ["one.sock", "other.sock"]) {

@@ -135,7 +135,7 @@ async function expectSound(cut: Awaited<ReturnType<typeof recoverCut>>, outputBy
   expect(`${recovered.stored.cols}x${recovered.stored.rows}`).toBe(expected.at(-1)?.split("@")[0]);
 }
 
-test("a whole journal without an exit is that of a lost session", async () => {
+test("a complete journal without an exit belongs to a lost session", async () => {
   await expectSound(await recoverCut(whole.output.length, whole.events.length), whole.output.length);
 });
 
@@ -157,7 +157,7 @@ test("output torn at any of the last 200 bytes: what records say of the rest is 
   }
 });
 
-test("both torn, anywhere, down to nothing", async () => {
+test("both files torn at any byte", async () => {
   for (const outputBytes of [0, 1, 17, 100, whole.output.length - 1]) {
     for (const eventBytes of [0, 1, 20, 21, 22, 60, 200, whole.events.length - 1]) {
       await expectSound(await recoverCut(outputBytes, eventBytes), outputBytes);
@@ -165,7 +165,7 @@ test("both torn, anywhere, down to nothing", async () => {
   }
 });
 
-test("a block of zeros in place of records, as a power cut leaves it, ends them", async () => {
+test("a block of zeros, as after a power cut, ends the records", async () => {
   const controlDir = await emptySession("zeros");
   const files = controlDir.session(STORED.id);
   await writeFile(files.output, whole.output);
@@ -175,7 +175,7 @@ test("a block of zeros in place of records, as a power cut leaves it, ends them"
   expect(await readFile(files.events, "utf8")).not.toContain("\0");
 });
 
-test("recovery that was itself cut short comes to the same end", async () => {
+test("an interrupted recovery can be repeated", async () => {
   const first = await recoverCut(whole.output.length - 5, whole.events.length - 50);
   const again = await recover(first.controlDir);
   expect(again.stored.exit).toMatchObject({
@@ -211,7 +211,7 @@ test.each([
   expect(stored.exit).toMatchObject({ ...exit, outputBytes: whole.output.length });
 });
 
-test("an exit beyond a recording that had been stopped is believed", async () => {
+test("an exit after the end of a stopped recording is valid", async () => {
   const controlDir = await emptySession("stopped");
   const files = controlDir.session(STORED.id);
   await writeFile(files.output, whole.output);
@@ -265,7 +265,7 @@ test("a journal with a gap, torn at any byte of either file, keeps its offsets",
   }
 });
 
-test("a session that had ended is left as it is, with the recording that it has", async () => {
+test("an ended session keeps its record and recording", async () => {
   const controlDir = await emptySession("ended");
   const files = controlDir.session(STORED.id);
   const exit = { code: 1, reason: "exit", at: "2026-01-01T00:00:01.000Z", outputBytes: whole.output.length };
@@ -278,7 +278,7 @@ test("a session that had ended is left as it is, with the recording that it has"
   expect(await readFile(files.events)).toEqual(Buffer.from(whole.events));
 });
 
-test("what is no session is told, and hides no other", async () => {
+test("an unreadable session is reported and hides no other", async () => {
   const controlDir = await emptySession("strange");
   const good = controlDir.session(STORED.id);
   await writeFile(good.output, whole.output);

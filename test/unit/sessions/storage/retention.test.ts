@@ -17,24 +17,24 @@ function going(all: readonly Ended[], keep: Partial<Keep>): readonly string[] {
 
 const THREE = [ended("new", NOW - 10, 5), ended("old", NOW - 1_000, 30), ended("middle", NOW - 100, 20)];
 
-test("what ended longer ago than the age goes, the oldest first", () => {
+test("sessions over the age are removed, the oldest first", () => {
   expect(going(THREE, { maxAgeMs: 100 })).toEqual(["old by age"]);
   expect(going(THREE, { maxAgeMs: 99 })).toEqual(["old by age", "middle by age"]);
   expect(going(THREE, { maxAgeMs: 1_000 })).toEqual([]);
 });
 
-test("the oldest go until all others together are no larger than the size", () => {
+test("the oldest sessions are removed until the rest fits the size", () => {
   expect(going(THREE, { maxBytes: 55 })).toEqual([]);
   expect(going(THREE, { maxBytes: 54 })).toEqual(["old by size"]);
   expect(going(THREE, { maxBytes: 24 })).toEqual(["old by size", "middle by size"]);
   expect(going(THREE, { maxBytes: 4 })).toEqual(["old by size", "middle by size", "new by size"]);
 });
 
-test("with both limits each is kept", () => {
+test("both limits apply", () => {
   expect(going(THREE, { maxAgeMs: 500, maxBytes: 5 })).toEqual(["old by age", "middle by size"]);
 });
 
-test("whatever there is: what stays is within the limits, and is newer than what goes", () => {
+test("for all sessions: the rest is within the limits and newer than the removed ones", () => {
   const one = fc.record({ endedAt: fc.integer({ min: 0, max: NOW }), bytes: fc.nat({ max: 1_000 }) });
   const limit = fc.option(fc.nat({ max: 5_000 }), { nil: undefined });
   return fc.assert(
@@ -54,7 +54,7 @@ test("whatever there is: what stays is within the limits, and is newer than what
   );
 });
 
-test("sessions that end all the time put no look off", async () => {
+test("sessions that end all the time do not delay a check", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   let checks = 0;

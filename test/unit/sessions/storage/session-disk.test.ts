@@ -18,7 +18,7 @@ async function sessionFolder(): Promise<string> {
   return directory;
 }
 
-test("files that cannot be removed for now are removed later, but not those of another session with that id", async () => {
+test("failed removals are retried, and spare another session with that id", async () => {
   const directory = await sessionFolder();
   const before = `
     import { mkdirSync, readdirSync } from "node:fs";
@@ -45,7 +45,7 @@ test("files that cannot be removed for now are removed later, but not those of a
   expect(await triedWithoutDescriptors(before, "attempt()")).toBe("EMFILE,one");
 });
 
-test("a folder that could not be put aside is removed when that is tried again", async () => {
+test("a folder that could not be renamed is removed by the retry", async () => {
   const directory = await sessionFolder();
   const sessions = dirname(directory);
   await rm(sessions, { recursive: true });

@@ -11,7 +11,7 @@ function cellsOf(output: string): ReturnType<typeof screenCells> {
 
 const space = { text: " ", attributes: 0 };
 
-test("the visible screen with its place in the whole and the cursor", () => {
+test("a snapshot has the visible screen, its first line and the cursor", () => {
   expect(cellsOf("1\r\n2\r\n3\r\nab")).toEqual({
     cols: 4,
     viewportY: 2,

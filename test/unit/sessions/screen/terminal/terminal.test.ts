@@ -37,7 +37,7 @@ function writeInPieces(to: ScreenTerminal, bytes: Uint8Array, cuts: readonly num
 
 const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 });
 
-test("a terminal that gets a drawing made anywhere goes on like the one that was drawn", () => {
+test("a terminal that was drawn at any point continues like the original", () => {
   fc.assert(
     fc.property(size, output, output, cuts, (cells, first, rest, where) => {
       using whole = new ScreenTerminal(cells);
@@ -148,7 +148,7 @@ test("a character is not lost when its bytes come in two writes", () => {
   }
 });
 
-test("of a sequence that goes on for long only its end matters", () => {
+test("of a long sequence only the end matters", () => {
   for (const begin of ["\x1b]52;c;", "\x1bP1$x", "\x1b_", "\x1bX"]) {
     using drawn = terminal(`a${begin}${"x".repeat(200_000)}`);
     expect(drawn.drawing().length).toBeLessThan(1000);
@@ -158,7 +158,7 @@ test("of a sequence that goes on for long only its end matters", () => {
   }
 });
 
-test("controls inside a sequence that is cut are not obeyed twice", () => {
+test("controls inside a split sequence are executed once", () => {
   using drawn = terminal("one\x1b[1\r\n");
   const after = stateAfterDrawing(drawn, encode(";3Hx"));
   drawn.write(encode(";3Hx"));
@@ -173,19 +173,19 @@ test.each(["L", "M", "S", "T", "I", "Z", "b", "@", "P", "X", "A", "C", " @", "'}
   },
 );
 
-test("erasing up to the last cell of the screen is survived", () => {
+test("erasing up to the last cell of the screen does not fail", () => {
   using erased = terminal("text\x1b[5;20Hx\x1b[1Jafter");
   using cleared = terminal("text\x1b[5;20Hx\x1b[2Jafter");
   expect(stateOf(erased)).toEqual(stateOf(cleared));
 });
 
-test("links without end cost neither time nor memory", () => {
+test("endless links take neither time nor memory", () => {
   const links = Array.from({ length: 20_000 }, (_, index) => `\x1b]8;;http://x/${index}\x07`).join("");
   using drawn = terminal(`${links}text\x1b]8;;\x07${"\r\n".repeat(3000)}`);
   expect(drawn.drawing().length).toBeLessThan(10_000);
 });
 
-test("marks piled on one character without end are cut in the drawing", () => {
+test("endless combining marks on one character are cut in the drawing", () => {
   using drawn = terminal(`a${"\u0301".repeat(100_000)}`);
   expect(drawn.drawing().length).toBeLessThan(5000);
 });

@@ -17,21 +17,21 @@ test("a row that wraps is two", () => {
   expect(textOf("0123456789abc")).toBe("0123456789\nabc");
 });
 
-test("lines above the screen come with scrollback alone", () => {
+test("lines above the screen appear only with scrollback", () => {
   expect(textOf("1\r\n2\r\n3\r\n4\r\n5")).toBe("3\n4\n5");
   expect(textOf("1\r\n2\r\n3\r\n4\r\n5", { scrollback: true })).toBe("1\n2\n3\n4\n5");
 });
 
-test("the text is that of the screen that is shown", () => {
+test("the text is that of the active screen", () => {
   expect(textOf("shell\x1b[?1049h\x1b[Hfile", { scrollback: true })).toBe("file");
 });
 
-test("a character is there once, whatever its width, and gaps are spaces", () => {
+test("each character appears once, whatever its width, and gaps are spaces", () => {
   expect(textOf("漢字e\u0301👍\x1b[3;5Hx")).toBe("漢字e\u0301👍\n\n    x");
   expect(textOf("a漢\x1b[2Db")).toBe("ab");
 });
 
-test("a look has the name that it has", () => {
+test("each attribute has its name", () => {
   const rendered = ["1mA", "0;2mB", "0;3mC", "0;4mD", "0;7mE", "0;8mF", "0;9mG"].map(
     (rendition) => `\x1b[${rendition}`,
   );
@@ -42,7 +42,7 @@ test("a look has the name that it has", () => {
   );
 });
 
-test("colours come first, and runs of one look are one", () => {
+test("colours come first, and adjacent cells of one style are one run", () => {
   expect(textOf("a\x1b[1;3;31;48;2;1;2;3mred\x1b[0mb", { styles: true })).toBe(
     'a[style fg="1" bg="1,2,3" bold italic]red[/style]b',
   );
@@ -51,7 +51,7 @@ test("colours come first, and runs of one look are one", () => {
   );
 });
 
-test("what has no text has no look: it is cut at the end", () => {
+test("styled blanks at the end of a row are cut", () => {
   expect(textOf("a\x1b[44m\x1b[K  ", { styles: true })).toBe("a");
   expect(textOf("\x1b[44m a", { styles: true })).toBe('[style bg="4"] a[/style]');
 });

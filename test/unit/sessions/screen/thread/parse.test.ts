@@ -58,7 +58,7 @@ const lines = fc
   .array(fc.tuple(content, ending), { minLength: 1, maxLength: 100 })
   .map((all) => `${all.flat().join("")}\r\n`);
 
-test("what is left out of long plain output is not missed", () => {
+test("skipping plain output does not change the screen", () => {
   using journal = new ScreenJournal();
   fc.assert(
     fc.property(size, output, lines, output, lines, (cells, before, first, between, second) => {
@@ -123,7 +123,7 @@ test("a reset is found where two blocks meet", () => {
   expect(stateOf(screen.terminal)).toEqual(stateAfter(after));
 });
 
-test("a terminal full of links that went by is made anew", () => {
+test("a terminal whose links are full is redrawn", () => {
   using journal = new ScreenJournal();
   const link = (index: number): string =>
     `\x1b]8;;http://example/${index}${"x".repeat(2000)}\x07${index}\x1b]8;;\x07\r\n`;
@@ -154,7 +154,7 @@ test("the terminal has each size from its offset on", () => {
   expect(stateOf(screen.terminal)).toEqual(stateOf(expected));
 });
 
-test("a screen that is kept parses what is new alone", () => {
+test("a kept terminal parses only new output", () => {
   using journal = new ScreenJournal();
   const bytes = repeated("\x1b[Hall of this is parsed\r\n", MIB);
   const source = journal.source(bytes);
@@ -164,7 +164,7 @@ test("a screen that is kept parses what is new alone", () => {
   expect(stateOf(second.screen.terminal)).toEqual(stateAfter(bytes));
 });
 
-test("a checkpoint saves the way to it, and the screen is the same", () => {
+test("parsing continues at a checkpoint, and the screen is the same", () => {
   using journal = new ScreenJournal();
   const bytes = concatBytes([repeated("\x1b[Hall of this is parsed\r\n", MIB), encoder.encode("\x1b[3")]);
   const source = journal.source(bytes);
@@ -198,14 +198,14 @@ test("a checkpoint of other output or from beyond the end is not used", () => {
   expect(parse(source).screen.checkpoint).toBe(0);
 });
 
-test("a checkpoint that cannot be written is done without", () => {
+test("a checkpoint that cannot be written is ignored", () => {
   using journal = new ScreenJournal();
   const source = { ...journal.source("some output"), checkpointPath: "/nonexistent/checkpoint" };
   expect(parseAndSave(source).screen.checkpoint).toBe(0);
   expect(existsSync(source.checkpointPath)).toBe(false);
 });
 
-test("output that is not there fails, but nothing at all needs no file", () => {
+test("missing output fails, and empty output needs no file", () => {
   using journal = new ScreenJournal();
   const source = journal.source("some output");
   expect(() => parse({ ...source, upTo: 12 })).toThrow("ends at byte 11, not at 12");

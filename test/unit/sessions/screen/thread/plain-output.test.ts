@@ -32,7 +32,7 @@ test("a colour of more than 128 bytes is none", () => {
   expect(colorLength(long, 0)).toBeUndefined();
 });
 
-test("a scan ends where the slow way of looking at it says", () => {
+test("a scan ends where a byte-by-byte scan ends", () => {
   const piece = fc.constantFrom(
     "text",
     "\r\n",

@@ -41,7 +41,7 @@ class Asker implements Disposable {
   }
 }
 
-test("a long way for one session keeps no other waiting", async () => {
+test("long output of one session does not delay others", async () => {
   using journal = new ScreenJournal();
   using asker = new Asker();
   const long = journal.source(drawing(4 * MIB));
@@ -51,7 +51,7 @@ test("a long way for one session keeps no other waiting", async () => {
   expect(asker.answered).toEqual([short.id, long.id]);
 });
 
-test("those who ask for one session at a time are answered with one drawing", async () => {
+test("concurrent views of one session share one drawing", async () => {
   using journal = new ScreenJournal();
   using asker = new Asker();
   const source = journal.source("one two");
@@ -65,7 +65,7 @@ test("those who ask for one session at a time are answered with one drawing", as
   expect(textOf(text)).toBe("one two");
 });
 
-test("who asks for more while others wait keeps them waiting no longer", async () => {
+test("a view of later output does not delay earlier views", async () => {
   using journal = new ScreenJournal();
   using asker = new Asker();
   const source = journal.source(drawing(MIB));
@@ -87,7 +87,7 @@ test("a new size without output is seen", async () => {
   expect(after.size).toEqual({ cols: 5, rows: 2 });
 });
 
-test("over the limit the terminal not asked for longest goes, and leaves a checkpoint", async () => {
+test("over the limit the least recently used terminal is dropped, with a checkpoint", async () => {
   using journal = new ScreenJournal();
   using asker = new Asker({ maxTerminals: 2 });
   const sources = ["one", "two", "three"].map(() => journal.source(drawing(MIB / 8)));
@@ -104,7 +104,7 @@ test("more sessions than terminals are all answered", async () => {
   expect(screens.map(textOf)).toEqual(sources.map((_, index) => `screen ${index}`));
 });
 
-test("a terminal that nobody asks for goes", async () => {
+test("an idle terminal is dropped", async () => {
   using journal = new ScreenJournal();
   using asker = new Asker({ idleMs: 20 });
   const source = journal.source(drawing(MIB / 8));
@@ -112,7 +112,7 @@ test("a terminal that nobody asks for goes", async () => {
   await expect.poll(() => existsSync(source.checkpointPath)).toBe(true);
 });
 
-test("a checkpoint is made after a mebibyte", async () => {
+test("a checkpoint is written after a mebibyte", async () => {
   using journal = new ScreenJournal();
   using asker = new Asker();
   const [long, short] = [journal.source(drawing(1.1 * MIB)), journal.source(drawing(MIB / 8))];
@@ -120,7 +120,7 @@ test("a checkpoint is made after a mebibyte", async () => {
   expect([long, short].map(({ checkpointPath }) => existsSync(checkpointPath))).toEqual([true, false]);
 });
 
-test("output that cannot be read fails for those who asked, and for them alone", async () => {
+test("unreadable output fails only the pending views", async () => {
   using journal = new ScreenJournal();
   using asker = new Asker();
   const source = journal.source("text");
@@ -131,7 +131,7 @@ test("output that cannot be read fails for those who asked, and for them alone",
   expect(textOf(await asker.ask(source))).toBe("text");
 });
 
-test("a session that is forgotten is begun anew", async () => {
+test("a forgotten session starts over", async () => {
   using journal = new ScreenJournal();
   using asker = new Asker();
   const source = journal.source("old text");
