@@ -49,6 +49,7 @@ export type Subscription = Disposable & {
 
 /** A view of a session's output (contract 2.5). */
 export type View =
+  /** `scrollback`: with the lines above the screen. `styles`: runs of one style stand in `[style …]…[/style]`. */
   | { readonly kind: "text"; readonly scrollback: boolean; readonly styles: boolean }
   /** As a SNAPSHOT_VT. */
   | { readonly kind: "buffer" }

@@ -67,8 +67,7 @@ export type SessionOptions = {
 
 export class Session {
   readonly files: SessionFiles;
-  readonly #onChange: SessionOptions["onChange"];
-  readonly #now: () => number;
+  readonly #options: SessionOptions;
   readonly #started: number;
   readonly #meter: { outputBytes: number };
   /** Completes characters that arrive in pieces; undefined unless input is recorded. */
@@ -85,7 +84,6 @@ export class Session {
   #live: Live | undefined;
   /** Kept after the end: it may hold output that is not on disk. */
   #journal: Journal | undefined;
-  readonly #gaps: readonly Gap[];
   #lastModified: string;
   /** Time of the last input, at first of the start. */
   #typedMs: number;
@@ -99,9 +97,7 @@ export class Session {
     this.files = options.files;
     this.#stored = options.stored;
     this.#sizes = [...(options.sizes ?? [{ ...this.size, offset: 0 }])];
-    this.#gaps = options.gaps ?? [];
-    this.#onChange = options.onChange;
-    this.#now = options.now;
+    this.#options = options;
     this.#meter = options.meter ?? { outputBytes: 0 };
     this.#started = options.now();
     this.#typedMs = this.#started;
@@ -112,13 +108,13 @@ export class Session {
   start(journal: Journal, spawn: () => Pty): Pty {
     const batch = new OutputBatch({
       sessionId: this.id,
-      now: this.#now,
+      now: this.#options.now,
       emit: (piece) => this.#output(piece),
     });
     const pty = spawn();
     const foreground = new Foreground({
-      ...{ pid: pty.pid, now: this.#now, typedMs: () => this.#typedMs },
-      onNews: (news) => this.#onChange(this, news),
+      ...{ pid: pty.pid, now: this.#options.now, typedMs: () => this.#typedMs },
+      onNews: (news) => this.#options.onChange(this, news),
     });
     this.#live = { pty, journal, batch, foreground };
     this.#journal = journal;
@@ -175,7 +171,7 @@ export class Session {
   }
 
   get gaps(): readonly Gap[] {
-    return this.#journal?.gaps ?? this.#gaps;
+    return this.#journal?.gaps ?? this.#options.gaps ?? [];
   }
 
   get record(): SessionRecord {
@@ -200,7 +196,7 @@ export class Session {
     const status = this.#statusDelivery();
     const isNew = !isDeepStrictEqual(before, this.#status);
     if (status !== undefined && isNew) for (const sink of this.#sinks) sink(status);
-    this.#onChange(this, "changed");
+    this.#options.onChange(this, "changed");
   }
 
   /** Emits batched output, so that `outputBytes` is up to date. */
@@ -240,7 +236,7 @@ export class Session {
       );
     }
     pty.write(input);
-    this.#typedMs = this.#now();
+    this.#typedMs = this.#options.now();
     const typed = this.#typed?.decode(input, { stream: true }) ?? "";
     if (typed !== "") this.#note(journal, "i", typed);
   }
@@ -256,7 +252,7 @@ export class Session {
     this.#sizes.push({ ...size, offset: batch.offset });
     this.#note(journal, "r", `${size.cols}x${size.rows}`);
     this.#event(resizeEvent(size));
-    this.#onChange(this, "changed");
+    this.#options.onChange(this, "changed");
   }
 
   mark(label: string): void {
@@ -300,7 +296,7 @@ export class Session {
     this.#live = undefined;
     this.#folder?.ended();
     // Before the viewers: a client that sees the exit finds it in the record.
-    this.#onChange(this, "exited");
+    this.#options.onChange(this, "exited");
     this.#event(exitEvent(this.id, code, signal));
     this.#exited.resolve();
     await live.journal.close();
@@ -338,17 +334,17 @@ export class Session {
     this.#deliver({ kind: "output", ...piece });
     const wasStopped = live.journal.isStopped;
     live.journal.append(piece.bytes, time);
-    if (live.journal.isStopped !== wasStopped) this.#onChange(this, "changed");
+    if (live.journal.isStopped !== wasStopped) this.#options.onChange(this, "changed");
     const { title, hasBell, marks, notification } = this.#titles.scan(piece.bytes);
     live.foreground.output(marks, notification);
     if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
-    if (hasBell) this.#onChange(this, "bell");
+    if (hasBell) this.#options.onChange(this, "bell");
   }
 
   #retitle(title: string): void {
     this.#stored = { ...this.#stored, title };
     this.#event({ kind: "title", title });
-    this.#onChange(this, "changed");
+    this.#options.onChange(this, "changed");
   }
 
   /** Nothing comes after an exit (contract 1.8). */
@@ -376,7 +372,7 @@ export class Session {
 
   /** Seconds since the session began. */
   #time(): number {
-    return (this.#now() - this.#started) / 1000;
+    return (this.#options.now() - this.#started) / 1000;
   }
 }
 

@@ -1,11 +1,13 @@
+type RetryOptions = { readonly firstMs: number; readonly maxMs: number; readonly retry: () => void };
+
 /** Repeats work: `firstMs` after the first `start`, then with doubled pauses up to `maxMs`, until `stop`. */
 export class RetryTimer implements Disposable {
-  readonly #options: { readonly firstMs: number; readonly maxMs: number; readonly retry: () => void };
+  readonly #options: RetryOptions;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs: number;
   #isOver = false;
 
-  constructor(options: { readonly firstMs: number; readonly maxMs: number; readonly retry: () => void }) {
+  constructor(options: RetryOptions) {
     this.#options = options;
     this.#pauseMs = options.firstMs;
   }

@@ -19,10 +19,6 @@ export type RedisAddress = RedisLogin & {
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
-const SCHEMES: ReadonlyMap<string, boolean> = new Map([
-  ["redis:", false],
-  ["rediss:", true],
-]);
 /** Scheme, credentials, hosts, name of the master, database, query. */
 const SENTINEL_URL = /^(rediss?)\+sentinel:\/\/([^@/?#]*@)?([^@/?#]+)\/([^/?#]+)(?:\/(\d{0,4}))?(\?.*)?$/;
 const SENTINEL_QUERY = /^\?(?:sentinel-username=([^&#]*)&)?sentinel-password=([^&#]*)$/;
@@ -57,13 +53,13 @@ export function formatRedisAddress({ isTls, hosts, database, sentinel }: RedisAd
 
 function parsePlain(text: string, defaultPort: number): RedisAddress | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isTls = SCHEMES.get(url?.protocol ?? "");
-  if (url === undefined || isTls === undefined || url.hostname === "") return undefined;
+  if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === "") return undefined;
   const [, database] = /^\/?(\d{0,4})$/.exec(url.pathname) ?? [];
   const login = loginOf(url.username, url.password);
   if (url.search !== "" || url.hash !== "" || database === undefined || login === undefined) return undefined;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = url.port === "" ? defaultPort : Number(url.port);
+  const isTls = url.protocol === "rediss:";
   return { isTls, hosts: [{ host, port }], database: Number(database), ...login, sentinel: undefined };
 }
 

@@ -33,15 +33,26 @@ type ForegroundProcesses = {
   readonly isReadingTerminal: (pid: number) => boolean;
 };
 
+const SYSTEM: ForegroundProcesses = { group: foregroundGroup, command: commandLine, isReadingTerminal };
+
+type ForegroundOptions = {
+  /** Of the session's own program, the shell. */
+  readonly pid: number;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  /** Time of the last input, or of the start. */
+  readonly typedMs: () => number;
+  readonly processes?: ForegroundProcesses;
+  readonly onNews: (news: ForegroundNews) => void;
+};
+
 /**
  * Reports commands that took COMMAND_FINISHED_MIN_MS or more, from marks of the shell integration or else from the
  * foreground process group. Only output causes checks, since a shell prints a prompt after each command.
  */
 export class Foreground implements Disposable {
-  readonly #pid: number;
-  readonly #now: () => number;
+  readonly #options: ForegroundOptions;
   readonly #processes: ForegroundProcesses;
-  readonly #onNews: (news: ForegroundNews) => void;
   readonly #wait: InputWait;
   #notifiedMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -51,26 +62,14 @@ export class Foreground implements Disposable {
   #started: Started | undefined;
   #hasMarks = false;
 
-  /** `pid`: of the session's own program, the shell. `now` in milliseconds, monotonic. */
-  constructor(options: {
-    readonly pid: number;
-    readonly now: () => number;
-    /** Time of the last input, or of the start. */
-    readonly typedMs: () => number;
-    readonly processes?: ForegroundProcesses;
-    readonly onNews: (news: ForegroundNews) => void;
-  }) {
-    this.#pid = options.pid;
-    this.#now = options.now;
-    this.#processes = options.processes ?? {
-      ...{ group: foregroundGroup, command: commandLine, isReadingTerminal },
-    };
-    this.#onNews = options.onNews;
+  constructor(options: ForegroundOptions) {
+    const { pid, now, typedMs, processes = SYSTEM, onNews } = options;
+    this.#options = options;
+    this.#processes = processes;
     this.#wait = new InputWait({
-      now: options.now,
-      typedMs: options.typedMs,
-      isReading: () => this.#processes.isReadingTerminal(this.#processes.group(this.#pid) ?? this.#pid),
-      onWaiting: () => this.#onNews({ kind: "waiting" }),
+      ...{ now, typedMs },
+      isReading: () => processes.isReadingTerminal(processes.group(pid) ?? pid),
+      onWaiting: () => onNews({ kind: "waiting" }),
     });
   }
 
@@ -80,7 +79,7 @@ export class Foreground implements Disposable {
     for (const mark of marks) this.#marked(mark);
     if (notification !== undefined) this.#notify(notification);
     if (this.#timer !== undefined && !this.#isLate) return;
-    this.#stirredMs = this.#now();
+    this.#stirredMs = this.#options.now();
     this.#checkLater(CHECK_AFTER_MS, false);
   }
 
@@ -90,11 +89,11 @@ export class Foreground implements Disposable {
   }
 
   #notify(notification: ProgramNotification): void {
-    const nowMs = this.#now();
+    const nowMs = this.#options.now();
     if (nowMs - this.#notifiedMs < PROGRAM_NOTIFICATION_INTERVAL_MS) return;
     this.#notifiedMs = nowMs;
     this.#wait.told();
-    this.#onNews({ kind: "notification", ...notification });
+    this.#options.onNews({ kind: "notification", ...notification });
   }
 
   #checkLater(afterMs: number, isLate: boolean): void {
@@ -102,7 +101,7 @@ export class Foreground implements Disposable {
     this.#isLate = isLate;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#check(isLate ? this.#now() : this.#stirredMs);
+      this.#check(isLate ? this.#options.now() : this.#stirredMs);
       if (!isLate) this.#checkLater(LATE_CHECK_AFTER_MS, true);
     }, afterMs);
     this.#timer.unref();
@@ -110,14 +109,14 @@ export class Foreground implements Disposable {
 
   #marked(mark: CommandMark): void {
     this.#hasMarks = true;
-    if (mark.kind === "started") this.#started = { atMs: this.#now(), command: "" };
-    else this.#finish(this.#now(), mark.exitCode ?? 0);
+    if (mark.kind === "started") this.#started = { atMs: this.#options.now(), command: "" };
+    else this.#finish(this.#options.now(), mark.exitCode ?? 0);
   }
 
   #check(atMs: number): void {
-    const group = this.#processes.group(this.#pid);
+    const group = this.#processes.group(this.#options.pid);
     if (group === undefined) return;
-    const isShell = group === this.#pid;
+    const isShell = group === this.#options.pid;
     if (isShell && !this.#hasMarks) this.#finish(atMs, 0);
     if (isShell) return;
     if (!this.#hasMarks) this.#started ??= { atMs, command: "" };
@@ -133,6 +132,6 @@ export class Foreground implements Disposable {
     const duration = Math.round(atMs - started.atMs);
     if (duration < COMMAND_FINISHED_MIN_MS) return;
     this.#wait.told();
-    this.#onNews({ kind: "command", command: started.command, duration, exitCode });
+    this.#options.onNews({ kind: "command", command: started.command, duration, exitCode });
   }
 }

@@ -1,14 +1,10 @@
 // The screen as text (contract 2.5, facts 3.8): rows joined by LF, without spaces at their ends and blank rows at the end.
+import type { View } from "../../backend.ts";
 import type { CoreLine } from "./core.ts";
 import { BgFlag, type Color, cellStyle, colorOf, FgFlag, isSameStyle, PLAIN, type Style } from "./style.ts";
 import type { ScreenTerminal } from "./terminal.ts";
 
-export type TextView = {
-  /** With the lines above the screen. */
-  readonly scrollback: boolean;
-  /** Runs of one look stand in `[style …]…[/style]`; the text itself is not escaped. */
-  readonly styles: boolean;
-};
+type TextView = Omit<Extract<View, { kind: "text" }>, "kind">;
 
 export function screenText(terminal: ScreenTerminal, { scrollback, styles }: TextView): string {
   const { lines, ybase } = terminal.core.buffers.active;

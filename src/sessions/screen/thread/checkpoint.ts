@@ -3,8 +3,8 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { MAX_TERMINAL_SIZE } from "../../../protocol/limits.ts";
-import type { ScreenFile } from "./file.ts";
-import type { Screen } from "./message.ts";
+import { ScreenFile } from "./file.ts";
+import type { Screen, ScreenSource } from "./message.ts";
 
 const LINE_FEED = 0x0a;
 const CRC_BYTES = 4;
@@ -21,34 +21,46 @@ const Header = z.object({
 });
 
 /** Does not wait for the disk: the checksum reveals a torn file after a crash. */
-export function writeCheckpoint(path: string, { offset, size, bytes }: Screen, file: ScreenFile): void {
-  const draft = `${path}.tmp`;
+export function writeCheckpoint({ output, checkpointPath: path }: ScreenSource, screen: Screen): void {
+  if (path === undefined) return;
+  const { offset, size, bytes } = screen;
   const header: z.infer<typeof Header> = {
     version: 2,
     offset,
     size,
-    precedingCrc: precedingCrc(file, offset),
+    precedingCrc: precedingCrc(output, offset),
   };
   const checked = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), bytes]);
   const crc = Buffer.alloc(CRC_BYTES);
   crc.writeUInt32LE(crc32(checked));
-  writeFileSync(draft, Buffer.concat([crc, checked]), { mode: 0o600 });
-  renameSync(draft, path);
+  writeFileSync(`${path}.tmp`, Buffer.concat([crc, checked]), { mode: 0o600 });
+  renameSync(`${path}.tmp`, path);
 }
 
-/** Throws without a checkpoint; undefined for one that does not fit the output up to `upTo`. */
-export function readCheckpoint(path: string, file: ScreenFile, upTo: number): Screen | undefined {
-  const found = readFileSync(path);
+/** Undefined without a checkpoint that fits the output: everything is parsed again. */
+export function readCheckpoint(source: ScreenSource): Screen | undefined {
+  try {
+    return source.checkpointPath === undefined
+      ? undefined
+      : parse(readFileSync(source.checkpointPath), source);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws if the output cannot be read. */
+function parse(found: Buffer<ArrayBuffer>, { output, upTo }: ScreenSource): Screen | undefined {
   const checked = found.subarray(CRC_BYTES);
   if (found.length < CRC_BYTES || found.readUInt32LE() !== crc32(checked)) return undefined;
   const end = checked.indexOf(LINE_FEED);
   const header = Header.safeParse(JSON.parse(checked.toString("latin1", 0, end))).data;
   if (header === undefined || header.offset > upTo) return undefined;
-  if (header.precedingCrc !== precedingCrc(file, header.offset)) return undefined;
+  if (header.precedingCrc !== precedingCrc(output, header.offset)) return undefined;
   return { offset: header.offset, size: header.size, bytes: checked.subarray(end + 1) };
 }
 
-function precedingCrc(file: ScreenFile, offset: number): number {
+function precedingCrc(output: ScreenSource["output"], offset: number): number {
+  using file = new ScreenFile(output);
   const length = Math.min(offset, PRECEDING_BYTES);
   return crc32(file.read(offset - length, length));
 }

@@ -27,32 +27,18 @@ export type ParsedScreen = {
 };
 
 export function restoreScreen(source: ScreenSource): ParsedScreen {
-  const found = findCheckpoint(source);
+  const found = readCheckpoint(source);
   const { offset, size } = found ?? { offset: 0, size: sizeAt(source.sizes, 0) };
   const terminal = new ScreenTerminal(size);
   if (found !== undefined) terminal.write(found.bytes);
   return { terminal, size, offset, checkpoint: offset };
 }
 
-function findCheckpoint({ output, checkpointPath, upTo }: ScreenSource): Screen | undefined {
-  if (checkpointPath === undefined) return undefined;
-  using file = new ScreenFile(output);
-  try {
-    return readCheckpoint(checkpointPath, file, upTo);
-  } catch {
-    // Without it everything is parsed again.
-    return undefined;
-  }
-}
-
 /** Writes the checkpoint to disk, if possible. */
 export function saveScreen(screen: ParsedScreen, source: ScreenSource, drawing: Screen["bytes"]): void {
-  const { output, checkpointPath } = source;
-  if (checkpointPath === undefined) return;
   const { offset, size } = screen;
-  using file = new ScreenFile(output);
   try {
-    writeCheckpoint(checkpointPath, { offset, size, bytes: drawing }, file);
+    writeCheckpoint(source, { offset, size, bytes: drawing });
     screen.checkpoint = offset;
   } catch {
     // The disk is full, or the session was removed meanwhile.
