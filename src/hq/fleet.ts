@@ -21,7 +21,7 @@ import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from 
 import { ListedSessions } from "./listed-sessions.ts";
 import { Ownership } from "./ownership.ts";
 import { placed } from "./placement.ts";
-import type { Registry, RegistryChange } from "./registry/registry.ts";
+import type { Registry } from "./registry/registry.ts";
 import { RemoteConnection, type RemoteSessionBackend } from "./remote-connection.ts";
 import type { Remote } from "./remote-state.ts";
 import { Search } from "./search.ts";
@@ -58,14 +58,17 @@ export class Fleet implements SessionBackend {
     const maxEntries = MAX_DEPARTED_SESSIONS;
     this.#departed = new ExpiringMap({ lifetimeMs: DOWN_REMOTE_MEMORY_MS, maxEntries, now });
     if (local !== undefined) {
-      this.#local = this.#follow(new RemoteConnection({ id: LOCAL, name: LOCAL }, local));
+      this.#local = new RemoteConnection({ id: LOCAL, name: LOCAL }, local, this.#heard);
       this.#announceSessions(this.#local);
     }
     this.#search = new Search({
       ...{ remotes: () => this.#listedRemotes(), owners: this.#owners, down: () => registry.down },
       departedRemote: (sessionId) => this.#departedRemote(sessionId),
     });
-    this.#watching = registry.watch((change) => this.#registryChanged(change));
+    this.#watching = registry.watch(({ kind, remote }) => {
+      if (kind === "left") this.#leave(remote);
+      else this.#register(remote, kind === "joined");
+    });
     for (const remote of registry.remotes) this.#register(remote, true);
   }
 
@@ -241,16 +244,11 @@ export class Fleet implements SessionBackend {
     return this.#local === undefined ? remotes : [this.#local, ...remotes];
   }
 
-  #registryChanged({ kind, remote }: RegistryChange): void {
-    if (kind === "left") this.#leave(remote);
-    else this.#register(remote, kind === "joined");
-  }
-
   #register(registered: Remote, isNew: boolean): void {
     const { connect, targetOf } = this.#options;
     const target = targetOf(registered);
     const known = this.#remotes.get(registered.name);
-    const remote = known ?? this.#follow(new RemoteConnection(registered, connect(target)));
+    const remote = known ?? new RemoteConnection(registered, connect(target), this.#heard);
     this.#remotes.set(registered.name, remote);
     remote.sessions.retarget(target);
     remote.isListed = true;
@@ -274,12 +272,7 @@ export class Fleet implements SessionBackend {
     if (remote.isListed) this.#tell("remote-joined", registered);
   }
 
-  #follow<Backend extends SessionBackend>(remote: RemoteConnection<Backend>): RemoteConnection<Backend> {
-    remote.onEvent((event) => this.#heard(remote, event));
-    return remote;
-  }
-
-  #heard(remote: RemoteConnection, event: ServerEvent): void {
+  readonly #heard = (remote: RemoteConnection, event: ServerEvent): void => {
     const { type, sessionId, record } = event;
     if (record !== undefined && this.#owners.claim(record.id, remote)) {
       const { log } = this.#options;
@@ -292,9 +285,9 @@ export class Fleet implements SessionBackend {
     // If another remote had the id first, the id means that remote's session, and this event is not reported.
     const isOwner = sessionId === undefined || (this.#owners.of(sessionId) ?? remote) === remote;
     if (isOwner && remote.isListed) this.#events.emit(event);
-    if (type === "session-removed" && !remote.records.has(sessionId ?? ""))
-      this.#release(sessionId ?? "", remote);
-  }
+    if (type === "session-removed" && sessionId !== undefined && !remote.records.has(sessionId))
+      this.#release(sessionId, remote);
+  };
 
   /** Reads anew what the id means, after its owner, record or owner's listing has changed. Returns the listed record. */
   #list(sessionId: string): SessionRecord | undefined {

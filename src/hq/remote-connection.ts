@@ -1,7 +1,6 @@
 // The HQ's link to one remote, or to its own sessions: their records, labelled with the remote.
 
 import { isTimeout } from "../lib/async/deadline.ts";
-import { Emitter } from "../lib/async/emitter.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
@@ -43,15 +42,21 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
   starting = 0;
   /** Registered. Sessions of an unlisted remote are kept for their viewers only. */
   isListed = true;
-  readonly #events = new Emitter<ServerEvent>();
+  readonly #onEvent: (remote: RemoteConnection, event: ServerEvent) => void;
   readonly #watching: Disposable;
   /** By public id. */
   readonly #records = new Map<string, SessionRecord>();
   #label: RemoteLabel;
 
-  constructor(label: RemoteLabel, sessions: Backend) {
+  /** `onEvent`: called with each event, after `records` was updated. */
+  constructor(
+    label: RemoteLabel,
+    sessions: Backend,
+    onEvent: (remote: RemoteConnection, event: ServerEvent) => void,
+  ) {
     this.#label = label;
     this.sessions = sessions;
+    this.#onEvent = onEvent;
     this.#watching = sessions.watch((event) => this.#heard(event));
     for (const record of sessions.all()) this.#records.set(record.id, this.labelled(record));
   }
@@ -74,11 +79,6 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
     return this.#records;
   }
 
-  /** Called with each event, after `records` was updated. */
-  onEvent(listener: (event: ServerEvent) => void): Disposable {
-    return this.#events.on(listener);
-  }
-
   /** Does work on its sessions; errors as with the function `reach`. */
   reach<T>(work: (sessions: Backend) => Promise<T>): Promise<T> {
     return reach(this.#label, () => work(this.sessions));
@@ -96,7 +96,7 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
     if (record !== undefined) this.#records.set(sessionId, record);
     else if (type === "session-removed" && known !== undefined && keyOf(known) === key)
       this.#records.delete(sessionId);
-    this.#events.emit({ ...event, ...(record && { record }), remoteName: this.#label.name });
+    this.#onEvent(this, { ...event, ...(record && { record }), remoteName: this.#label.name });
   }
 
   labelled(record: SessionRecord): SessionRecord {
@@ -116,7 +116,11 @@ export async function reach<T>({ name }: Pick<RemoteLabel, "name">, work: () => 
   } catch (error) {
     if (isTimeout(error)) throw new ServiceError("remote_timeout", late(name), { cause: error });
     if (!(error instanceof ServiceError)) throw error;
-    if (error.code === "unauthorized") throw unacquainted(name, error);
+    // The remote has restarted and not yet registered its new token. Logging in again would not help the client.
+    if (error.code === "unauthorized") {
+      const message = `remote ${name} has not registered its new token yet`;
+      throw new ServiceError("remote_unreachable", message, { cause: error });
+    }
     if (error.code !== "host_unreachable") throw error;
     const isLate = isTimeout(error.cause);
     throw new ServiceError(
@@ -129,11 +133,4 @@ export async function reach<T>({ name }: Pick<RemoteLabel, "name">, work: () => 
 
 function late(name: string): string {
   return `remote ${name} does not answer in time`;
-}
-
-/** The remote has restarted and not yet registered its new token. Logging in again would not help the client. */
-function unacquainted(name: string, cause: unknown): ServiceError {
-  return new ServiceError("remote_unreachable", `remote ${name} has not registered its new token yet`, {
-    cause,
-  });
 }
