@@ -1,7 +1,7 @@
 // The tables of a single HQ, in a file that is written as a whole.
 import { z } from "zod";
-import { Backoff } from "../../lib/async/backoff.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
+import { RetryTimer } from "../../lib/async/retry-timer.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { RegistryTables, TableChange, TableName, TableUpdate } from "./tables.ts";
 
@@ -37,21 +37,23 @@ type Commit = PromiseWithResolvers<boolean> & { readonly changes: readonly Table
 export class TablesFile implements RegistryTables, AsyncDisposable {
   readonly #options: TablesFileOptions;
   readonly #changes = new Emitter<TableUpdate>();
-  readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
+  readonly #retry = new RetryTimer({
+    firstMs: FIRST_RETRY_MS,
+    maxMs: MAX_RETRY_MS,
+    retry: () => void this.commit([]).catch(() => {}),
+  });
   /** As in the file. */
   #texts = NO_TEXTS;
   /** Commits for the next write. */
   readonly #commits: Commit[] = [];
   #writing: Promise<void> | undefined;
-  #isSaved = true;
-  #retry: NodeJS.Timeout | undefined;
 
   constructor(options: TablesFileOptions) {
     this.#options = options;
   }
 
   get isConnected(): boolean {
-    return this.#isSaved;
+    return !this.#retry.isStarted;
   }
 
   async load(): Promise<void> {
@@ -81,7 +83,7 @@ export class TablesFile implements RegistryTables, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writing;
-    clearTimeout(this.#retry);
+    this.#retry[Symbol.dispose]();
   }
 
   async #writeAll(): Promise<void> {
@@ -90,7 +92,6 @@ export class TablesFile implements RegistryTables, AsyncDisposable {
   }
 
   async #write(commits: readonly Commit[]): Promise<void> {
-    clearTimeout(this.#retry);
     const { remotes, tokens, keys, records } = this.#texts;
     const texts = {
       ...{ remotes: new Map(remotes), tokens: new Map(tokens) },
@@ -107,25 +108,16 @@ export class TablesFile implements RegistryTables, AsyncDisposable {
     try {
       if (done.length > 0) await this.#options.file.save(texts);
     } catch (error) {
-      this.#failed(error);
+      if (this.isConnected) this.#options.onSaveFailure?.(error);
+      this.#retry.start();
       for (const { reject } of commits) reject(error);
       return;
     }
     this.#texts = texts;
     for (const { changes } of done) this.#tell(changes);
     for (const commit of commits) commit.resolve(done.includes(commit));
-    if (!this.#isSaved && done.length > 0) this.#savedAgain();
-  }
-
-  #failed(error: unknown): void {
-    if (this.#isSaved) this.#options.onSaveFailure?.(error);
-    this.#isSaved = false;
-    this.#retry = setTimeout(() => void this.commit([]).catch(() => {}), this.#backoff.next()).unref();
-  }
-
-  #savedAgain(): void {
-    this.#isSaved = true;
-    this.#backoff.reset();
+    if (this.isConnected || done.length === 0) return;
+    this.#retry.stop();
     this.#options.onSavedAgain?.();
     this.#tellAll();
   }

@@ -153,6 +153,18 @@ describe("what a full disk did not take", () => {
     expect([disk.remotes.length, vi.getTimerCount(), told]).toEqual([2, 0, [FULL, "saved"]]);
   });
 
+  test("is tried again after a change that did not match its entry", async () => {
+    const { disk, tables, registry } = await setUp();
+    await using _ = tables;
+    disk.isFull = true;
+    await registry.register(registration("a"));
+    const change = { table: "keys", id: "a", before: "1", after: "2" } as const;
+    expect(await tables.commit([change])).toBe(false);
+    disk.isFull = false;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(disk.remotes.map(({ name }) => name)).toEqual(["a"]);
+  });
+
   test("is the latest name of a remote: the former one is forgotten when there is room", async () => {
     const { disk, tables, registry } = await setUp();
     await using _ = tables;
