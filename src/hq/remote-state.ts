@@ -44,13 +44,16 @@ export type RemoteState =
       readonly remote: Remote | undefined;
       readonly isBeingChecked: boolean;
     })
-  | (Stored & { readonly status: "left" });
+  | (Stored & { readonly status: "left"; readonly remote?: undefined });
+
+/**
+ * `stored`: the entry of the name in the store has changed. `read`: the store was read as a whole. `entry` is undefined if
+ * there is none, or none that can be read.
+ */
+type StoreEvent = Stored & { readonly type: "stored" | "read"; readonly entry: RegistryEntry | undefined };
 
 export type RemoteEvent =
-  /** The entry of the name in the store has changed. `entry` is undefined if there is none, or none that can be read. */
-  | (Stored & { readonly type: "stored"; readonly entry: RegistryEntry | undefined })
-  /** The store was read as a whole; otherwise as `stored`. */
-  | (Stored & { readonly type: "read"; readonly entry: RegistryEntry | undefined })
+  | StoreEvent
   /** It registered, and the store did not take it. */
   | { readonly type: "registered"; readonly remote: Remote }
   /** It was removed, and the store could not be told; with `since` it did not answer. */
@@ -142,10 +145,7 @@ function removed(state: RegisteredState, since: string | undefined): Outcome {
 }
 
 /** A registration that the store has never had outlasts what the store tells of others. */
-function stored(
-  state: RemoteState,
-  { entry, version }: Extract<RemoteEvent, { type: "stored" | "read" }>,
-): Outcome {
+function stored(state: RemoteState, { entry, version }: StoreEvent): Outcome {
   if (entry?.remote !== undefined)
     return registered(state, { remote: entry.remote, version, isStored: true });
   const now = { ...state, version };
@@ -155,7 +155,7 @@ function stored(
 }
 
 /** Registrations that only this HQ knows win over older ones; those that the store has lost are checked. */
-function read(state: RemoteState, event: Extract<RemoteEvent, { type: "stored" | "read" }>): Outcome {
+function read(state: RemoteState, event: StoreEvent): Outcome {
   const { entry, version } = event;
   if (!isRegistered(state)) return stored(state, event);
   const { remote, isStored, status } = state;

@@ -45,8 +45,8 @@ export class Registry implements Disposable {
   readonly #table: SealedTable<RegistryEntry>;
   /** By name. At most MAX_DOWN_REMOTES are down; beyond that the first to go down is forgotten. */
   readonly #states = new Map<string, RemoteState>();
-  /** Cached until a state changes. */
-  #registeredStates: readonly RegisteredState[] | undefined;
+  /** The name of each id: derived from the states when it is needed, and kept until a name has another id. */
+  #names: ReadonlyMap<string, string> | undefined;
   readonly #changes = new Emitter<RegistryChange>();
   readonly #watching: Disposable;
 
@@ -89,7 +89,8 @@ export class Registry implements Disposable {
   }
 
   byId(id: string): Remote | undefined {
-    return this.#registered().find(({ remote }) => remote.id === id)?.remote;
+    const name = this.#nameOf(id);
+    return name === undefined ? undefined : this.byName(name);
   }
 
   byName(name: string): Remote | undefined {
@@ -182,8 +183,7 @@ export class Registry implements Disposable {
   }
 
   #registered(): readonly RegisteredState[] {
-    this.#registeredStates ??= [...this.#states.values()].filter(isRegistered);
-    return this.#registeredStates;
+    return [...this.#states.values()].filter(isRegistered);
   }
 
   /** Names and times, the latest last. */
@@ -194,17 +194,15 @@ export class Registry implements Disposable {
   }
 
   #nameOf(id: string): string | undefined {
-    for (const [name, state] of this.#states) {
-      if (state.status !== "left" && state.remote?.id === id) return name;
-    }
-    return undefined;
+    this.#names ??= namesIn(this.#states);
+    return this.#names.get(id);
   }
 
   /** Never rejects. The state has changed and listeners have heard of it when this returns. */
   async #apply(name: string, event: RemoteEvent): Promise<void> {
     const before = this.#states.get(name) ?? LEFT;
     const { state, actions } = transition(before, event);
-    this.#registeredStates = undefined;
+    if (state.remote?.id !== before.remote?.id) this.#names = undefined;
     if (isRegistered(state) !== isRegistered(before)) this.#states.delete(name);
     if (state.status === "left" && state.version === undefined) this.#states.delete(name);
     else this.#states.set(name, state);
@@ -301,4 +299,14 @@ export class Registry implements Disposable {
     if (event.type !== "registered") void this.#apply(name, { ...event, type: "stored", entry: undefined });
     void this.#apply(name, { type: "forgotten" });
   }
+}
+
+/** By id. A remote that registers under another name may still be known as down under its former one. */
+function namesIn(states: ReadonlyMap<string, RemoteState>): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const [name, state] of states) {
+    const id = state.remote?.id;
+    if (id !== undefined && (isRegistered(state) || !names.has(id))) names.set(id, name);
+  }
+  return names;
 }
