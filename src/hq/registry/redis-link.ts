@@ -26,8 +26,6 @@ export class RedisLink implements Disposable {
   readonly #reader: Redis;
   /** The first error is reported, since later ones are its consequences. */
   #problem: string | undefined;
-  #isClosed = false;
-
   private constructor(connections: readonly [Redis, Redis]) {
     [this.#commands, this.#reader] = connections;
     for (const redis of connections) {
@@ -65,10 +63,6 @@ export class RedisLink implements Disposable {
     return streams?.[0]?.[1] ?? [];
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
   /** Pending commands are rejected, with this reason if it is the first problem. */
   fail(reason: string): void {
     this.#problem ??= reason;
@@ -76,7 +70,6 @@ export class RedisLink implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isClosed = true;
     for (const redis of [this.#commands, this.#reader]) {
       hearErrors(redis);
       redis.disconnect();

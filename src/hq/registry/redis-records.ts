@@ -1,4 +1,5 @@
-// Logins, share links and tickets of a group of HQs: stored in Redis, sealed with their common secret.
+// Logins, share links, tickets, audit lines and call counts of a group of HQs: stored in Redis, sealed with their common secret.
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import {
   type FailedLogins,
@@ -6,6 +7,7 @@ import {
   type LiveRecord,
   LiveRecords,
   type SharedCounts,
+  type SharedLine,
   type SharedLines,
   type SharedRecordStore,
   type TicketKind,
@@ -13,10 +15,17 @@ import {
 } from "../../lib/data/live-records.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { redisCounts } from "./redis-counts.ts";
+import { MAX_SHARED_AUDIT_LINES } from "../../protocol/limits.ts";
 import { RedisFailedLogins } from "./redis-failed-logins.ts";
-import { redisAuditLines } from "./redis-lines.ts";
-import { PUT_TICKET, REGISTRY_KEYS, TAKE_TICKET } from "./redis-scripts.ts";
+import { pairsOf } from "./redis-link.ts";
+import {
+  APPEND_LINES,
+  COUNT_CALLS,
+  LINES_BEFORE,
+  PUT_TICKET,
+  REGISTRY_KEYS,
+  TAKE_TICKET,
+} from "./redis-scripts.ts";
 import type { RedisTables } from "./redis-tables.ts";
 import { ReplicaCalls } from "./replica-calls.ts";
 import type { TableChange, TableUpdate } from "./tables.ts";
@@ -41,6 +50,9 @@ const Kept = z.union([
 ]);
 type Kept = z.infer<typeof Kept>;
 const Found = z.string().nullable();
+const AuditLine = z.object({ from: z.string(), text: z.string() });
+const AUDIT_SEAL = "audit line";
+const Counted = z.tuple([z.number()], z.number());
 
 /**
  * Each HQ has a copy of every record. While Redis is unreachable, each continues with its copy. Afterwards the copies are
@@ -208,6 +220,41 @@ function redisTickets({ tables, seal }: RedisRecordsOptions): TicketStore {
       return sealed === null ? undefined : seal.open(sealOf(kind.name, hash), sealed);
     },
   };
+}
+
+/** The audit lines of all HQs, in a stream. */
+function redisAuditLines({ tables, seal }: RedisRecordsOptions): SharedLines {
+  const keys = [REGISTRY_KEYS.audit];
+  const opened = (id: string, sealed: string): SharedLine | undefined => {
+    const line = seal.open(AUDIT_SEAL, sealed);
+    return line === undefined ? undefined : { id, ...AuditLine.parse(JSON.parse(line)) };
+  };
+  return {
+    append: async (from, lines) => {
+      const sealed = lines.map((text) => seal.seal(AUDIT_SEAL, JSON.stringify({ from, text })));
+      await tables.run(APPEND_LINES, keys, [`${MAX_SHARED_AUDIT_LINES}`, ...sealed]);
+    },
+    before: async (id = "+", count) => {
+      const found = z.array(z.string()).parse(await tables.run(LINES_BEFORE, keys, [id, `${count}`]));
+      return pairsOf(found).flatMap(([at, sealed]) => opened(at, sealed) ?? []);
+    },
+  };
+}
+
+/** The calls of a minute at all HQs, in hashes. */
+function redisCounts({ tables }: RedisRecordsOptions): SharedCounts {
+  return {
+    add: async (kind, calls) => {
+      const values = [...calls].flatMap(([caller, count]) => [hashOf(caller), `${count}`]);
+      const answer = await tables.run(COUNT_CALLS, [`${REGISTRY_KEYS.calls}:${kind}`], values);
+      const [leftMs, ...all] = Counted.parse(answer);
+      return { leftMs, total: new Map([...calls.keys()].map((caller, index) => [caller, all[index] ?? 0])) };
+    },
+  };
+}
+
+function hashOf(caller: string): string {
+  return createHash("sha256").update(caller).digest("base64url");
 }
 
 function keysOf({ name }: TicketKind): readonly string[] {
