@@ -138,7 +138,7 @@ const SentinelMaster = z
 type ConnectionOptions = RedisLogin &
   Pick<RedisAddress, "isTls" | "database"> & { readonly ca: Uint8Array | undefined };
 
-/** Never reconnects: the follower opens a new link instead, so that no command is ever sent twice. */
+/** Never reconnects: the tables open a new link instead, so that no command is ever sent twice. */
 function connectionTo({ host, port }: RedisHost, options: ConnectionOptions): Redis {
   const { database: db, username, password, isTls, ca } = options;
   return new Redis({
