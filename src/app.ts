@@ -8,7 +8,7 @@ import type { Canary } from "./app/canary/canary.ts";
 import { drain } from "./app/drain.ts";
 import { openGate } from "./app/gate.ts";
 import { healthOf } from "./app/health.ts";
-import { openServerSocket, privateHandlers, whenReady } from "./app/listeners/listeners.ts";
+import { openServerSocket, openSocket, privateHandlers, whenReady } from "./app/listeners/listeners.ts";
 import { openServerListeners } from "./app/listeners/server-listeners.ts";
 import { hostProgram, openLocalSessions } from "./app/own-sessions.ts";
 import { Readiness } from "./app/readiness.ts";
@@ -17,7 +17,7 @@ import type { ServerContext } from "./app/server-context.ts";
 import { hostMetrics, measureCanary, serverMetrics } from "./app/server-metrics.ts";
 import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
-import { Listener } from "./http/listener.ts";
+import type { RequestHandlers } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
 import { authRoutes } from "./http/routes/auth-routes.ts";
 import { serverAvatarRoutes } from "./http/routes/avatar-routes.ts";
@@ -27,7 +27,6 @@ import { repositoryRoutes } from "./http/routes/repository-routes.ts";
 import { serverRoutes } from "./http/routes/server-routes.ts";
 import { sessionRoutes } from "./http/routes/session-routes.ts";
 import { Hub } from "./hub/hub.ts";
-import { claimSocket, temporarySocketPath } from "./lib/os/unix-socket.ts";
 import { createLogger, type Log } from "./log.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { ServiceError } from "./protocol/errors.ts";
@@ -78,11 +77,9 @@ export async function startSessionHost(config: HostConfig, context: ServerContex
   };
   const handlers = privateHandlers({ routes, hub, log, user: account.user, asksForUsers: true });
   await mkdir(dirname(controlDir.hostSocket), { recursive: true, mode: 0o700 });
-  const temporary = temporarySocketPath(controlDir.hostSocket, process.pid);
-  stack.use(await Listener.open({ path: temporary }, whenReady(recovered.promise.then(() => handlers))));
-  if (!(await claimSocket(temporary, controlDir.hostSocket))) {
-    throw new ServiceError("host_exists", `another session host serves ${config.controlDir}`);
-  }
+  const taken = new ServiceError("host_exists", `another session host serves ${config.controlDir}`);
+  const served = whenReady(recovered.promise.then(() => handlers));
+  stack.use(await openSocket(controlDir.hostSocket, served, taken));
   // Its sessions end first, while their viewers can be told and nobody takes this host for gone and starts another.
   stack.use(sessions);
   await own.begin();
@@ -109,17 +106,17 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const { account, version } = context;
   await using stack = new AsyncDisposableStack();
   const controlDir = openControlDir(config.controlDir, config.hostSocket);
-  const socket = stack.use(await openServerSocket(controlDir));
-  const instanceId = randomUUID();
-  const base = { config, context, controlDir, log };
+  const { promise: handlers, resolve: serve } = Promise.withResolvers<RequestHandlers>();
+  const socket = stack.use(await openServerSocket(controlDir, handlers));
+  const base = { config, context, controlDir, log, instanceId: randomUUID() };
   const audit = stack.use(await openAuditLog(base));
-  const role = stack.use(await openRole({ ...base, instanceId, audit }));
+  const role = stack.use(await openRole({ ...base, audit }));
   const { backend, identity, machineToken, records: sharedRecords, readiness, admitTunnel } = role;
   const gate = stack.use(await openGate({ ...base, machineToken, sharedRecords }));
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = loginLinks(gate, account.user, address.promise);
-  const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
+  const health = healthOf(backend, { ...base, version, mode: config.role.kind, ...identity });
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ ...role, config, hub, gate, version }));
   const auditing = stack.use(await openAuditing({ audit, config, version, backend, access, gate }));
@@ -135,7 +132,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
     ...serverAvatarRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };
-  const parts = { ...base, socket, gate, sharedRecords, routes, hub, admitTunnel, ...auditing, audit };
+  const parts = { ...base, socket, serve, gate, sharedRecords, routes, hub, admitTunnel, ...auditing, audit };
   const listeners = stack.use(await openServerListeners({ ...parts, metrics, meter }));
   const { url, behind } = listeners;
   address.resolve(config.publicUrl ?? url);

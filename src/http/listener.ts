@@ -53,7 +53,7 @@ const LIMITS = {
 };
 type Limits = Readonly<typeof LIMITS>;
 
-type Handlers = {
+export type RequestHandlers = {
   readonly request: RequestListener;
   readonly upgrade: Upgrade;
   /** The process runs out of file descriptors, or has some again. */
@@ -91,7 +91,11 @@ export class Listener implements AsyncDisposable {
 
   readonly #shortage: Shortage;
 
-  private constructor(server: Server, { request, upgrade, onShortage = () => {} }: Handlers, limits: Limits) {
+  private constructor(
+    server: Server,
+    { request, upgrade, onShortage = () => {} }: RequestHandlers,
+    limits: Limits,
+  ) {
     this.#server = server;
     this.#upgrade = upgrade;
     this.#limits = limits;
@@ -123,7 +127,7 @@ export class Listener implements AsyncDisposable {
   /** With `tls`: HTTPS. ServiceError `start_failed` for an unusable address or certificate. */
   static async open(
     place: Place,
-    handlers: Handlers,
+    handlers: RequestHandlers,
     tls?: TlsIdentity,
     limits: Partial<Limits> = {},
   ): Promise<Listener> {

@@ -1,17 +1,17 @@
 // The public listener, the metrics listener and private unix sockets.
-import type { IncomingMessage, RequestListener } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { bySocketCaller, chain, everyoneIs, neverOver } from "../../auth/chain.ts";
 import type { Gate } from "../../auth/gate.ts";
 import type { Config } from "../../config/config.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
 import { type ClientOf, connectionOf } from "../../http/client-address.ts";
 import type { RateLimit } from "../../http/limits/rate-limit.ts";
-import { Listener } from "../../http/listener.ts";
+import { Listener, type RequestHandlers } from "../../http/listener.ts";
 import { readPageFiles } from "../../http/page-files.ts";
 import type { RequestMeter } from "../../http/request-meter.ts";
 import type { Routes } from "../../http/route.ts";
-import { createRouter } from "../../http/router.ts";
-import { createUpgrade, noUpgrade, type Upgrade, type UpgradeOptions } from "../../http/upgrade.ts";
+import { createRouter, type RouterOptions } from "../../http/router.ts";
+import { createUpgrade, noUpgrade, type UpgradeOptions } from "../../http/upgrade.ts";
 import type { Hub } from "../../hub/hub.ts";
 import type { SharedRecordStore } from "../../lib/data/live-records.ts";
 import { addressKey } from "../../lib/net/address.ts";
@@ -20,12 +20,6 @@ import type { Log } from "../../log.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ControlDir } from "../../sessions/storage/control-dir.ts";
-
-export type RequestHandlers = {
-  readonly request: RequestListener;
-  readonly upgrade: Upgrade;
-  readonly onShortage?: (isShort: boolean) => void;
-};
 
 const noLimit: RateLimit = async () => {};
 const unlimited = { api: noLimit, sessions: noLimit };
@@ -49,11 +43,8 @@ export type PublicListener = {
 
 /** The public address, with login, limits and the page. */
 export async function openPublicListener(parts: PublicListener): Promise<Listener> {
-  const { config, routes, hub, gate, clientOf, viewOf, auditHook, meter, log } = parts;
+  const { config, gate, clientOf, meter } = parts;
   const { sessions, apiCalls } = config.rateLimits;
-  const page = await readPageFiles(parts.pageDir);
-  const { authenticate, whenOver } = gate;
-  const common = { hub, log, auditHook, meter, clientOf, policy: config.policy, authenticate, whenOver };
   const { createRateLimit } = await import("../../http/limits/rate-limit.ts");
   const { SharedCallCounts } = await import("../../http/limits/shared-call-counts.ts");
   const counts = parts.sharedRecords?.callCounts;
@@ -61,14 +52,24 @@ export async function openPublicListener(parts: PublicListener): Promise<Listene
     const store = counts && new SharedCallCounts({ counts, kind, now: () => performance.now() });
     return counted(createRateLimit(perMinute, store), () => meter.limited.add(kind));
   };
-  const rateLimits = { api: limitOf("api", apiCalls), sessions: limitOf("sessions", sessions) };
-  const request = createRouter({
-    ...{ ...common, routes, page, rateLimits },
+  const handlers = handlersOf({
+    ...parts,
+    authenticate: gate.authenticate,
+    whenOver: gate.whenOver,
+    policy: config.policy,
+    page: await readPageFiles(parts.pageDir),
     avatars: gate.config.proxyAuth ? "https" : "own",
+    rateLimits: { api: limitOf("api", apiCalls), sessions: limitOf("sessions", sessions) },
   });
-  const upgrade = createUpgrade({ ...common, viewOf, admitTunnel: parts.admitTunnel });
-  const handlers = queued({ request, upgrade, onShortage: toldTo(log) }, clientOf);
-  return Listener.open(config.listen, handlers, config.tls);
+  return Listener.open(config.listen, queued(handlers, clientOf), config.tls);
+}
+
+function handlersOf(options: RouterOptions & UpgradeOptions): RequestHandlers {
+  return {
+    request: createRouter(options),
+    upgrade: createUpgrade(options),
+    onShortage: toldTo(options.log),
+  };
 }
 
 /** Queues all requests except the liveness probe. */
@@ -132,45 +133,40 @@ export async function openMetricsListener(
   return listener;
 }
 
+type InternalParts = Pick<PublicListener, "routes" | "hub" | "log"> &
+  Partial<Pick<PublicListener, "viewOf" | "auditHook" | "meter">>;
+
 /** For a private unix socket: callers are `user`, or with `asksForUsers` the user in the request. */
 export function privateHandlers(
-  parts: Pick<PublicListener, "routes" | "hub" | "log"> &
-    Partial<Pick<PublicListener, "viewOf" | "auditHook" | "meter">> & {
-      readonly user: string;
-      readonly asksForUsers?: boolean;
-    },
+  parts: InternalParts & { readonly user: string; readonly asksForUsers?: boolean },
 ): RequestHandlers {
-  const { routes, hub, log, viewOf, auditHook, meter } = parts;
   const callers = parts.asksForUsers === true ? [bySocketCaller] : [];
   const authenticate = chain([...callers, everyoneIs(parts.user, "socket")]);
-  const caller = { authenticate, whenOver: neverOver, clientOf: connectionOf, policy: undefined };
-  const common = { ...caller, hub, log, auditHook, meter };
-  return {
-    onShortage: toldTo(log),
-    request: createRouter({ ...common, routes, rateLimits: unlimited }),
-    upgrade: createUpgrade({ ...common, viewOf }),
-  };
+  return internalHandlers(parts, { authenticate, whenOver: neverOver });
+}
+
+/** Without limits and without the page. No browser reaches them. */
+function internalHandlers(
+  { routes, hub, viewOf, auditHook, meter, log }: InternalParts,
+  login: Pick<UpgradeOptions, "authenticate" | "whenOver">,
+): RequestHandlers {
+  const parts = { routes, hub, viewOf, auditHook, meter, log };
+  const checks = { ...login, clientOf: connectionOf, policy: undefined };
+  return handlersOf({ ...parts, ...checks, rateLimits: unlimited });
 }
 
 /** For the HQ's connections through the tunnel of this remote. Nobody but the HQ is admitted, not even this machine. */
 export async function openTunnelListener(
   parts: Omit<PublicListener, "pageDir" | "clientOf"> & { readonly controlDir: ControlDir },
 ): Promise<Listener> {
-  const { routes, hub, gate, viewOf, auditHook, meter, log, controlDir } = parts;
+  const { gate, controlDir } = parts;
   const authenticate: UpgradeOptions["authenticate"] = async (claims) => {
     const principal = await gate.authenticate(claims);
     if (principal.method === "hq") return principal;
     throw new ServiceError("unauthorized", "only the HQ uses the tunnel of this remote");
   };
-  const caller = { authenticate, whenOver: gate.whenOver, clientOf: connectionOf, policy: undefined };
-  const common = { ...caller, hub, log, auditHook, meter };
-  const request = createRouter({ ...common, routes, rateLimits: unlimited });
-  const upgrade = createUpgrade({ ...common, viewOf });
-  const temporary = temporarySocketPath(controlDir.tunnelSocket, process.pid);
-  const listener = await Listener.open({ path: temporary }, queued({ request, upgrade }, connectionOf));
-  // Nobody else has it: the server's own socket locks the control directory.
-  await claimSocket(temporary, controlDir.tunnelSocket);
-  return listener;
+  const { request, upgrade } = internalHandlers(parts, { authenticate, whenOver: gate.whenOver });
+  return await openSocket(controlDir.tunnelSocket, queued({ request, upgrade }, connectionOf));
 }
 
 /** Requests wait for the handlers. */
@@ -185,26 +181,31 @@ export function whenReady(handlers: Promise<RequestHandlers>): RequestHandlers {
   };
 }
 
-export type ServerSocket = AsyncDisposable & {
-  readonly listener: Listener;
-  /** Requests wait until this is called. */
-  serve(handlers: RequestHandlers): void;
-};
+/** Listens at a path. Throws `taken` while another process listens there. */
+export async function openSocket(
+  path: string,
+  handlers: RequestHandlers,
+  taken = new ServiceError("start_failed", `another process listens on ${path}`),
+): Promise<Listener> {
+  await using stack = new AsyncDisposableStack();
+  const temporary = temporarySocketPath(path, process.pid);
+  const listener = stack.use(await Listener.open({ path: temporary }, handlers));
+  if (!(await claimSocket(temporary, path))) throw taken;
+  stack.move();
+  return listener;
+}
 
 /**
  * The socket locks the control directory until the process ends. Throws `start_failed` while another server has it: each
  * would overwrite the other's logins, shares and remotes.
  */
-export async function openServerSocket(controlDir: ControlDir): Promise<ServerSocket> {
-  const temporary = temporarySocketPath(controlDir.serverSocket, process.pid);
-  const { promise, resolve } = Promise.withResolvers<RequestHandlers>();
-  const listener = await Listener.open({ path: temporary }, whenReady(promise));
-  if (await claimSocket(temporary, controlDir.serverSocket)) {
-    return { listener, serve: resolve, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() };
-  }
-  await listener[Symbol.asyncDispose]();
+export async function openServerSocket(
+  { path, serverSocket }: ControlDir,
+  handlers: Promise<RequestHandlers>,
+): Promise<Listener> {
   const way = "give this one another --control-dir, and HQs that share their remotes --registry-url as well";
-  throw new ServiceError("start_failed", `another server runs on ${controlDir.path}: ${way}`);
+  const taken = new ServiceError("start_failed", `another server runs on ${path}: ${way}`);
+  return await openSocket(serverSocket, whenReady(handlers), taken);
 }
 
 /** Requests started per turn of the event loop; between turns sockets are served. */

@@ -4,6 +4,7 @@ import type { Audit } from "../../audit/entry.ts";
 import type { Gate } from "../../auth/gate.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
 import { inRanges } from "../../http/client-address.ts";
+import type { Listener, RequestHandlers } from "../../http/listener.ts";
 import type { SharedRecordStore } from "../../lib/data/live-records.ts";
 import { isLoopbackAddress, isLoopbackName } from "../../lib/net/address.ts";
 import type { Secret } from "../../lib/secret.ts";
@@ -18,7 +19,6 @@ import {
   openTunnelListener,
   type PublicListener,
   privateHandlers,
-  type ServerSocket,
 } from "./listeners.ts";
 import { openProxyListener, urlOf } from "./proxy.ts";
 
@@ -39,7 +39,9 @@ export type ServerListeners = AsyncDisposable & {
 export async function openServerListeners(
   parts: Omit<PublicListener, "pageDir" | "clientOf"> & {
     readonly context: ServerContext;
-    readonly socket: ServerSocket;
+    readonly socket: Listener;
+    /** Ends the wait of the socket's requests. */
+    readonly serve: (handlers: RequestHandlers) => void;
     readonly gate: Gate & { readonly proxyProof: Secret };
     readonly sharedRecords: SharedRecordStore | undefined;
     readonly audit: Audit;
@@ -68,11 +70,11 @@ export async function openServerListeners(
   measureListener(parts.metrics, publicListener);
   proxy.leadTo(port);
   stack.use(await openMetricsListener(config, routes, parts));
-  const { listener } = stack.use(parts.socket);
-  parts.socket.serve(privateHandlers({ ...parts, user: account.user }));
+  const socket = stack.use(parts.socket);
+  parts.serve(privateHandlers({ ...parts, user: account.user }));
   const isDialling = config.role.kind === "remote" && config.role.dials;
   const tunnel = isDialling ? [stack.use(await openTunnelListener(parts))] : [];
-  const serving = [publicListener, listener, ...tunnel];
+  const serving = [publicListener, socket, ...tunnel];
   const own = urlOf(config, "localhost", port);
   const { url = own } = proxy;
   const owned = stack.move();
