@@ -136,7 +136,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const listeners = stack.use(await openServerListeners({ ...parts, metrics, meter }));
   const { url, behind } = listeners;
   address.resolve(config.publicUrl ?? url);
-  stack.use(role.listening(listeners.reachableAt, () => hub.uplinks));
+  stack.use(role.listening?.(listeners.reachableAt, () => hub.uplinks));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
   const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;
   // The last that is put there is the first that is done.

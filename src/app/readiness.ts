@@ -17,16 +17,20 @@ export class Readiness {
     this.#leave();
   }
 
-  /** Throws `shutting_down` or `host_unreachable`, with the reason in `details.status`. */
-  check(): void {
+  /** Why requests should not come here: `shutting_down` or `host_unreachable`, with the reason in `details.status`. */
+  get problem(): ServiceError | undefined {
     if (this.#isDraining) {
-      throw new ServiceError("shutting_down", "the server is shutting down", {
-        details: { status: "draining" },
-      });
+      const details = { status: "draining" };
+      return new ServiceError("shutting_down", "the server is shutting down", { details });
     }
-    if (this.#isServing()) return;
-    throw new ServiceError("host_unreachable", "there is no connection to the session host", {
-      details: { status: "no_session_host" },
-    });
+    if (this.#isServing()) return undefined;
+    const details = { status: "no_session_host" };
+    return new ServiceError("host_unreachable", "there is no connection to the session host", { details });
+  }
+
+  /** Throws `problem`. */
+  check(): void {
+    const { problem } = this;
+    if (problem !== undefined) throw problem;
   }
 }

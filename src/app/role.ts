@@ -32,29 +32,20 @@ import type { Identity } from "./health.ts";
 import { type OwnSessions, ownSessions } from "./own-sessions.ts";
 import { Readiness } from "./readiness.ts";
 import type { ServerContext } from "./server-context.ts";
-import {
-  measureCordon,
-  measureFleet,
-  measureHost,
-  measureRegistration,
-  measureTerminals,
-} from "./server-metrics.ts";
+import { measureFleet, measureOwn, measureRegistration } from "./server-metrics.ts";
 
 /** The parts of a server that depend on its role. Owns the backend. */
 export type Role = AsyncDisposable & {
   readonly backend: SessionBackend;
   readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
-  readonly identity: Pick<
-    Identity,
-    "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId" | "running" | "cordon"
-  >;
+  readonly identity: Omit<Identity, "version" | "mode" | "instanceId">;
   /** `undefined` if the server has no sessions of its own. */
   readonly cordon: Cordon | undefined;
-  readonly machineToken: Secret | undefined;
+  readonly machineToken?: Secret;
   /** Only of an HQ: admits remotes that dial. */
   readonly admitTunnel?: AdmitTunnel;
   /** Logins and share links that HQs with a shared registry have in common. */
-  readonly records: SharedRecordStore | undefined;
+  readonly records?: SharedRecordStore | undefined;
   /** Names of remotes; only of an HQ. */
   readonly remotes?: () => readonly string[];
   /** Remotes of an HQ, and this machine if it has sessions. */
@@ -63,10 +54,10 @@ export type Role = AsyncDisposable & {
   readonly readiness: Readiness;
   measure(metrics: Metrics): void;
   /** Called when the server listens; `url`: for other machines. Disposed of first. */
-  listening(url: string, uplinks: () => Uplinks): AsyncDisposable;
+  listening?(url: string, uplinks: () => Uplinks): AsyncDisposable;
 };
 
-export type RoleParts = {
+type RoleParts = {
   readonly config: Config;
   readonly context: ServerContext;
   readonly controlDir: ControlDir;
@@ -85,72 +76,61 @@ export async function openRole(parts: RoleParts): Promise<Role> {
     ...(await ownSessions(config, context, controlDir, log)),
     cordon: new Cordon({ machine, path: controlDir.cordon, log }),
   });
-  if (role.kind === "hq") return hqRole(parts, role.hasSessions ? await own() : undefined);
+  if (role.kind === "hq") return hqRole(parts, role.hasSessions ? ownRole(await own()) : undefined);
   if (role.kind === "remote") return remoteRole(parts, role, await own());
-  return alone(await own());
+  return ownRole(await own());
 }
 
 type OwnServer = OwnSessions & { readonly cordon: Cordon };
 
-function alone(own: OwnServer): Role {
-  const { backend, host, cordon } = own;
+/** A server with sessions of its own. */
+function ownRole(own: OwnServer): Role {
+  const { backend, host, repositories, cordon } = own;
   return {
-    ...{ backend, cordon, identity: { cordon }, machineToken: undefined, records: undefined },
+    ...{ backend, cordon, identity: { cordon } },
     machines: () => [{ name: cordon.machine, remoteId: undefined, isCordoned: cordon.isCordoned }],
-    routes: () => ownRoutes(own),
+    routes: () => ({ ...repositoryRoutes(repositories), ...cordon.routes() }),
     readiness: new Readiness({ isServing: () => host?.isConnected !== false, leave: () => host?.leave() }),
     measure: (metrics) => measureOwn(metrics, own),
-    listening: () => new AsyncDisposableStack(),
     [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
   };
 }
 
-function ownRoutes({ repositories, cordon }: OwnServer): Routes {
-  return { ...repositoryRoutes(repositories), ...cordon.routes() };
-}
-
-function measureOwn(metrics: Metrics, { meter, host, cordon }: OwnServer): void {
-  measureCordon(metrics, cordon);
-  if (meter !== undefined) measureTerminals(metrics, meter);
-  if (host !== undefined) measureHost(metrics, host.send);
-}
-
-async function hqRole(parts: RoleParts, own: OwnServer | undefined): Promise<Role> {
+/** `own`: the HQ's own sessions. Without them it has no repositories for users. */
+async function hqRole(parts: RoleParts, own: Role | undefined): Promise<Role> {
   const { version } = parts.context;
-  const local = own?.backend;
-  const headquarters = await openHeadquarters({ ...parts, local, version });
-  const { fleet, registry, routes, records, admitTunnel, instanceId: sharedInstanceId } = headquarters;
+  const headquarters = await openHeadquarters({ ...parts, local: own?.backend, version });
+  const { fleet, registry, instanceId: sharedInstanceId } = headquarters;
+  const cordon = own?.cordon;
   return {
-    ...{ backend: fleet, cordon: own?.cordon, machineToken: undefined, records, admitTunnel },
+    ...headquarters,
+    ...{ backend: fleet, cordon },
     remotes: () => registry.remotes.map(({ name }) => name),
     machines: () => [
-      ...(own === undefined ? [] : [{ name: LOCAL, remoteId: LOCAL, isCordoned: own.cordon.isCordoned }]),
+      ...(cordon === undefined ? [] : [{ name: LOCAL, remoteId: LOCAL, isCordoned: cordon.isCordoned }]),
       ...registry.remotes.map(({ name, id, cordoned }) => ({
         name,
         remoteId: id,
         isCordoned: cordoned === true,
       })),
     ],
-    readiness: new Readiness({ leave: () => own?.host?.leave() }),
-    // Without its own sessions it has no repositories for users.
-    routes: (tokens) => ({ ...routes(tokens), ...(own && ownRoutes(own)) }),
+    readiness: new Readiness({ leave: () => own?.readiness.drain() }),
+    routes: (tokens) => ({ ...headquarters.routes(tokens), ...own?.routes(tokens) }),
     identity: {
-      ...{ hqSessions: local !== undefined, sharedInstanceId, ...(own && { cordon: own.cordon }) },
+      ...{ hqSessions: own !== undefined, sharedInstanceId, ...(cordon && { cordon }) },
       remotes: () => registry.size,
       running: () => fleet.running,
     },
     measure: (metrics) => {
       measureFleet(metrics, headquarters);
-      if (own !== undefined) measureOwn(metrics, own);
+      own?.measure(metrics);
     },
-    listening: () => new AsyncDisposableStack(),
-    [Symbol.asyncDispose]: () => headquarters[Symbol.asyncDispose](),
   };
 }
 
 async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnServer): Promise<Role> {
-  const { config, controlDir, log } = parts;
-  const { backend, cordon } = own;
+  const { controlDir } = parts;
+  const alone = ownRole(own);
   const key = await remoteKeyOf(role, controlDir);
   const remoteId =
     key === undefined ? await keptRemoteId(controlDir.remoteId, role.name) : remoteIdOf(key.publicKey);
@@ -158,20 +138,16 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnServer): P
   const token = randomBytes(MACHINE_TOKEN_BYTES).toString("base64url");
   let registeredRemote: RegisteredRemote | undefined;
   return {
-    ...alone(own),
+    ...alone,
     measure: (metrics) => {
-      measureOwn(metrics, own);
+      alone.measure(metrics);
       measureRegistration(metrics, () => registeredRemote?.registration);
     },
-    identity: { remoteId, cordon },
+    identity: { ...alone.identity, remoteId },
     machineToken: Secret.fromText(token),
     listening: (url, uplinks) => {
       const identity = { id: remoteId, url: role.dials ? DIALLED_URL : (role.url ?? url), token };
-      const { trustedCa } = config;
-      const { tunnelSocket } = controlDir;
-      registeredRemote = startRegistration({
-        ...{ role, key, trustedCa, identity, tunnelSocket, backend, cordon, uplinks, log },
-      });
+      registeredRemote = startRegistration({ ...parts, ...own, role, key, identity, uplinks });
       return registeredRemote;
     },
   };
@@ -186,32 +162,29 @@ async function remoteKeyOf({ hq, name }: RemoteRole, controlDir: ControlDir): Pr
   return key;
 }
 
-export type RemoteRole = Extract<Config["role"], { kind: "remote" }>;
+type RemoteRole = Extract<Config["role"], { kind: "remote" }>;
 
-export type RegisteredRemote = AsyncDisposable & { readonly registration: Registration };
+type RegisteredRemote = AsyncDisposable & { readonly registration: Registration };
 
 /** Keeps the remote registered with the HQ until disposal. */
-function startRegistration(parts: {
-  readonly role: RemoteRole;
-  /** If the remote authenticates with a key. */
-  readonly key: RemoteKey | undefined;
-  readonly trustedCa: Uint8Array | undefined;
-  readonly identity: { readonly id: string; readonly url: string; readonly token: string };
-  /** The socket of the listener for the HQ. */
-  readonly tunnelSocket: string;
-  readonly backend: SessionBackend;
-  readonly cordon: Cordon;
-  readonly uplinks: () => Uplinks;
-  readonly log: Log;
-}): RegisteredRemote {
-  const { role, key, trustedCa, identity, backend, cordon, uplinks, log } = parts;
-  const target = hqTarget(role, trustedCa);
+function startRegistration(
+  parts: Pick<RoleParts, "config" | "controlDir" | "log"> &
+    Pick<OwnServer, "backend" | "cordon"> & {
+      readonly role: RemoteRole;
+      /** If the remote authenticates with a key. */
+      readonly key: RemoteKey | undefined;
+      readonly identity: { readonly id: string; readonly url: string; readonly token: string };
+      readonly uplinks: () => Uplinks;
+    },
+): RegisteredRemote {
+  const { config, controlDir, role, key, identity, backend, cordon, uplinks, log } = parts;
+  const target = hqTarget(role, config.trustedCa);
   const sender = createSender(target);
   const now = (): number => Date.now();
   const random = Math.random;
   const { joinToken } = role.hq.key ?? {};
   const joined = key && joinedSender({ send: sender.send, key, joinToken, now });
-  const accept = (connection: Duplex): void => joinStreams(connection, connect(parts.tunnelSocket));
+  const accept = (connection: Duplex): void => joinStreams(connection, connect(controlDir.tunnelSocket));
   let tunnel: OutboundTunnel | undefined;
   // The HQ takes the tunnel of a registered remote only.
   const onRegistered = (): void => {

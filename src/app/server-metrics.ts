@@ -6,12 +6,13 @@ import type { Config } from "../config/config.ts";
 import type { Registration } from "../hq/joining/registration.ts";
 import type { Listener } from "../http/listener.ts";
 import { RequestMeter } from "../http/request-meter.ts";
+import type { CordonState } from "../http/routes/session-routes.ts";
 import type { Hub } from "../hub/hub.ts";
 import { singleFlight } from "../lib/async/single-flight.ts";
+import { Tally } from "../lib/data/tally.ts";
 import type { MetricValue } from "../metrics/exposition.ts";
 import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { createCaller } from "../protocol/client/caller.ts";
-import type { Send } from "../protocol/client/send.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { SessionStatus } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
@@ -20,14 +21,16 @@ import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { AuditLog } from "./auditing.ts";
 import type { Canary } from "./canary/canary.ts";
 import type { Headquarters } from "./headquarters.ts";
+import type { OwnSessions } from "./own-sessions.ts";
+import type { Readiness } from "./readiness.ts";
 
 /** `process`: as of createMetrics, without `ttyhq_`. */
-export function measureBuild(metrics: Metrics, build: { version: string; mode: string }, process = ""): void {
+function measureBuild(metrics: Metrics, build: { version: string; mode: string }, process = ""): void {
   const labels = { ...build, node: globalThis.process.version };
   metrics.gauge(`${process}build_info`, "Which program this is; always 1.", () => [[labels, 1]]);
 }
 
-export function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, "list">): void {
+function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, "list">): void {
   // All gauges are read at once.
   const list = singleFlight(() => backend.list());
   metrics.gauge("sessions", "Sessions that are listed, by status.", async () =>
@@ -47,14 +50,14 @@ export function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, 
 }
 
 function counted(label: string, words: readonly string[], found: readonly string[]): MetricValue {
-  const counts = new Map(words.map((word) => [word, 0]));
-  for (const word of found) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts].map(([word, count]) => [{ [label]: word }, count] as const);
+  const tally = new Tally(label).expecting(...words.map((word) => [word]));
+  for (const word of found) tally.add(word);
+  return tally;
 }
 
-export function measureHub(metrics: Metrics, hub: Hub): void {
+function measureHub(metrics: Metrics, hub: Hub): void {
   const { traffic, lags } = hub;
-  const lagsOfNow = (): readonly number[] => hub.clients.map(({ viewer }) => viewer.lagBytes);
+  const lagsOfNow = () => hub.clients.map(({ viewer }) => viewer.lagBytes);
   metrics.gauge("clients", "Open WebSocket connections.", () => hub.clients.length);
   metrics.gauge("viewers", "Subscriptions to sessions.", () => hub.viewers);
   metrics.gauge("sessions_watched", "Sessions that somebody is subscribed to.", () => hub.watchedSessions);
@@ -82,7 +85,7 @@ export function measureHub(metrics: Metrics, hub: Hub): void {
   metrics.histogram(lags);
 }
 
-export function measureRequests(metrics: Metrics, meter: RequestMeter, attempts: Gate["attempts"]): void {
+function measureRequests(metrics: Metrics, meter: RequestMeter, attempts: Gate["attempts"]): void {
   metrics.counter("http_requests_total", "Requests, by endpoint and class of status.", () => meter.requests);
   metrics.histogram(meter.durations);
   metrics.counter("rate_limited_total", "Requests refused for being too many, by limit.", () => [
@@ -98,11 +101,7 @@ export function measureListener(metrics: Metrics, listener: Pick<Listener, "conn
   metrics.counter("connections_refused_total", "Connections beyond the limit.", () => now().refused);
 }
 
-export function measureLogins(metrics: Metrics, { logins }: Pick<Gate, "logins">): void {
-  metrics.counter("logins_total", "Logins, by method and what came of them.", () => logins);
-}
-
-export function measureAudit(metrics: Metrics, audit: Pick<AuditLog, "counts" | "shippers">): void {
+function measureAudit(metrics: Metrics, audit: Pick<AuditLog, "counts" | "shippers">): void {
   const now = () => audit.counts;
   metrics.counter("audit_lines_total", "Lines written to the audit log.", () => now().written);
   metrics.counter("audit_lines_lost_total", "Lines of it that were not written.", () => now().lost);
@@ -112,25 +111,8 @@ export function measureAudit(metrics: Metrics, audit: Pick<AuditLog, "counts" | 
   metrics.counter("audit_lines_dropped_total", "Lines that receivers did not take.", shipped("dropped"));
 }
 
-export function measureReadiness(metrics: Metrics, readiness: { check(): void }): void {
-  metrics.gauge("ready", "Whether requests should come here: 1, or 0.", () => {
-    try {
-      readiness.check();
-      return 1;
-    } catch {
-      return 0;
-    }
-  });
-}
-
-export function measureCordon(metrics: Metrics, cordon: { readonly isCordoned: boolean }): void {
-  metrics.gauge("cordoned", "Whether this server starts no new sessions: 1, or 0.", () =>
-    cordon.isCordoned ? 1 : 0,
-  );
-}
-
 /** Of the disk with the journals. */
-export function measureDisk(metrics: Metrics, { path }: Pick<ControlDir, "path">): void {
+function measureDisk(metrics: Metrics, { path }: Pick<ControlDir, "path">): void {
   const disk = singleFlight(() => statfs(path));
   metrics.gauge("disk_size_bytes", "Size of the disk with the control directory.", async () => {
     const { blocks, bsize } = await disk();
@@ -147,8 +129,23 @@ export function measureDisk(metrics: Metrics, { path }: Pick<ControlDir, "path">
   });
 }
 
+/** Of a server with sessions. */
+export function measureOwn(
+  metrics: Metrics,
+  { cordon, meter, host }: Pick<OwnSessions, "meter" | "host"> & { readonly cordon: CordonState },
+): void {
+  metrics.gauge("cordoned", "Whether this server starts no new sessions: 1, or 0.", () => cordon.isCordoned);
+  if (meter !== undefined) measureTerminals(metrics, meter);
+  if (host === undefined) return;
+  const caller = createCaller(host.send);
+  const ask = singleFlight(() => caller.bytes(endpoints.metrics));
+  metrics.other("host_up", "Whether the session host told its figures: 1, or 0.", async () =>
+    new TextDecoder().decode(await ask()),
+  );
+}
+
 /** Of the process that owns the terminals. */
-export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
+function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
   metrics.counter("sessions_started_total", "Programs that were started.", () => meter.started);
   metrics.counter("sessions_ended_total", "Programs that have ended.", () => meter.ended);
   metrics.counter("terminal_output_bytes_total", "Bytes that programs wrote.", () => meter.outputBytes);
@@ -166,20 +163,12 @@ export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
   metrics.gauge("system_terminals_limit", "What of them its system allows.", () => openFileCount("max"));
 }
 
-export function measureHost(metrics: Metrics, send: Send): void {
-  const caller = createCaller(send);
-  const ask = singleFlight(() => caller.bytes(endpoints.metrics));
-  metrics.other("host_up", "Whether the session host told its figures: 1, or 0.", async () =>
-    new TextDecoder().decode(await ask()),
-  );
-}
-
 export function measureFleet(metrics: Metrics, headquarters: Headquarters): void {
   const { fleet, registry, healthCheck } = headquarters;
   metrics.gauge(
     "registry_connected",
     "Whether what keeps the registry is in reach and has it: 1, or 0.",
-    () => (headquarters.isRegistryConnected() ? 1 : 0),
+    headquarters.isRegistryConnected,
   );
   metrics.gauge("remotes_unstored", "Remotes that are only in memory.", () => registry.unstored);
   metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
@@ -215,8 +204,10 @@ export function measureCanary(metrics: Metrics, canary: Canary): void {
 
 /** `registration`: defined once the server listens. */
 export function measureRegistration(metrics: Metrics, registration: () => Registration | undefined): void {
-  metrics.gauge("registered", "Whether the HQ knows this remote: 1, or 0.", () =>
-    registration()?.isRegistered === true ? 1 : 0,
+  metrics.gauge(
+    "registered",
+    "Whether the HQ knows this remote: 1, or 0.",
+    () => registration()?.isRegistered === true,
   );
   metrics.counter(
     "registration_attempts_total",
@@ -239,7 +230,7 @@ export function serverMetrics(parts: {
   readonly version: string;
   readonly role: {
     readonly backend: SessionBackend;
-    readonly readiness: { check(): void };
+    readonly readiness: Readiness;
     measure(metrics: Metrics): void;
   };
   readonly hub: Hub;
@@ -251,11 +242,15 @@ export function serverMetrics(parts: {
   const metrics = createMetrics();
   const meter = new RequestMeter();
   measureBuild(metrics, { version, mode: config.role.kind });
-  measureReadiness(metrics, role.readiness);
+  metrics.gauge(
+    "ready",
+    "Whether requests should come here: 1, or 0.",
+    () => role.readiness.problem === undefined,
+  );
   measureSessions(metrics, role.backend);
   measureHub(metrics, hub);
   measureRequests(metrics, meter, gate.attempts);
-  measureLogins(metrics, gate);
+  metrics.counter("logins_total", "Logins, by method and what came of them.", () => gate.logins);
   measureAudit(metrics, audit);
   measureDisk(metrics, controlDir);
   role.measure(metrics);

@@ -2,12 +2,12 @@
 
 /** Words from small closed sets: never an id. */
 export type Labels = Readonly<Record<string, string>>;
-export type MetricValue = number | Iterable<readonly [Labels, number]>;
+export type MetricValue = number | boolean | Iterable<readonly [Labels, number]>;
 
 type Family = { readonly name: string; readonly help: string };
 
 export function valueLines({ name, help }: Family, kind: "gauge" | "counter", value: MetricValue): string {
-  const samples = typeof value === "number" ? [[{}, value] as const] : [...value];
+  const samples = typeof value === "object" ? [...value] : [[{}, Number(value)] as const];
   return head({ name, help }, kind) + samples.map(([labels, value]) => sample(name, labels, value)).join("");
 }
 
