@@ -23,48 +23,46 @@ export type RightsNow = (principal: Pick<Principal, "rights" | "tokenId">) => Ri
 /** The system user that runs a user's programs. */
 type AccountOf = (user: string) => string | undefined;
 
-const everything = (event: ServerEvent): ServerEvent => event;
+type SessionAccessOptions = {
+  /** Callers with access to all sessions use it itself. */
+  readonly backend: SessionBackend;
+  readonly accountOf: AccountOf;
+  readonly rightsNow: RightsNow;
+};
 
 export class SessionAccess {
-  readonly #backend: SessionBackend;
-  readonly #accountOf: AccountOf;
-  readonly #rightsNow: RightsNow;
+  readonly #options: SessionAccessOptions;
 
-  /** Callers with access to all sessions use `backend` itself. */
-  constructor(options: {
-    readonly backend: SessionBackend;
-    readonly accountOf: AccountOf;
-    readonly rightsNow: RightsNow;
-  }) {
-    this.#backend = options.backend;
-    this.#accountOf = options.accountOf;
-    this.#rightsNow = options.rightsNow;
+  constructor(options: SessionAccessOptions) {
+    this.#options = options;
   }
 
   readonly sessionsOf = (principal: Principal): SessionBackend => this.of(principal).sessions;
 
   /** The request with the session's owner. ServiceError `forbidden` for an id that could reveal others' sessions. */
   readonly ownRequest = (request: CreateSession, principal: Principal): CreateSession => {
-    if (this.sessionsOf(principal) !== this.#backend) refuseGuessable(request.id);
-    return ownedRequest(request, principal, this.#accountOf);
+    const { backend, accountOf } = this.#options;
+    if (this.sessionsOf(principal) !== backend) refuseGuessable(request.id);
+    return ownedRequest(request, principal, accountOf);
   };
 
   of(principal: Pick<Principal, "rights" | "owner" | "tokenId">): SessionView {
     const { rights, owner } = principal;
+    const { backend, rightsNow } = this.#options;
     if (rights.kind === "remote") {
       throw new ServiceError("forbidden", "a remote has no business with sessions");
     }
-    if (rights.kind === "all") return { sessions: this.#backend, shown: everything };
+    if (rights.kind === "all") return { sessions: backend, shown: (event) => event };
     if (rights.kind === "own") {
-      const sessions = guardedSessions(this.#backend, { kind: "owner", owner });
+      const sessions = guardedSessions(backend, { kind: "owner", owner });
       return { sessions, shown: (event) => (isOf(event, owner) ? event : undefined) };
     }
     const now = (): InvitedRights => {
-      const current = this.#rightsNow(principal);
+      const current = rightsNow(principal);
       return current.kind === "invited" ? current : rights;
     };
     return {
-      sessions: guardedSessions(this.#backend, { ...rights, now }),
+      sessions: guardedSessions(backend, { ...rights, now }),
       historyFrom: rights.from,
       isRepositoryHidden: true,
       shown: (event) => guestEvent(event, now()),
