@@ -62,7 +62,7 @@ export class Fleet implements SessionBackend {
       this.#announceSessions(this.#local);
     }
     this.#search = new Search({
-      ...{ remotes: () => this.#listedRemotes(), owners: this.#owners, down: () => registry.down },
+      ...{ remotes: () => this.#listedRemotes(), owners: this.#owners, registry },
       departedRemote: (sessionId) => this.#departedRemote(sessionId),
     });
     this.#watching = registry.watch(({ kind, remote }) => {
@@ -215,7 +215,11 @@ export class Fleet implements SessionBackend {
   /** Throws `remote_id_required`, `remote_not_found`, `cordoned`. */
   #chosen(remoteId: string | undefined, labels: Labels | undefined): RemoteConnection {
     if (labels !== undefined) {
-      if (remoteId === undefined) return placed([...this.#remotes.values()].filter(isListed), labels);
+      if (remoteId === undefined)
+        return placed(
+          [...this.#remotes.values()].filter(({ isListed }) => isListed),
+          labels,
+        );
       throw new ServiceError("invalid_request", "remoteId and labels are both set: set one of them");
     }
     if (remoteId === undefined) {
@@ -240,7 +244,7 @@ export class Fleet implements SessionBackend {
   }
 
   #listedRemotes(): readonly RemoteConnection[] {
-    const remotes = [...this.#remotes.values()].filter(isListed);
+    const remotes = [...this.#remotes.values()].filter(({ isListed }) => isListed);
     return this.#local === undefined ? remotes : [this.#local, ...remotes];
   }
 
@@ -338,8 +342,4 @@ export class Fleet implements SessionBackend {
     this.#options.log.info({ remote: name, url }, type === "remote-joined" ? "remote joined" : "remote left");
     this.#events.emit({ type, timestamp: new Date().toISOString(), remoteId: id, remoteName: name });
   }
-}
-
-function isListed(remote: RemoteConnection): boolean {
-  return remote.isListed;
 }

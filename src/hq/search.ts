@@ -9,8 +9,7 @@ import type { RemoteConnection } from "./remote-connection.ts";
 export type SearchOptions = {
   readonly remotes: () => readonly RemoteConnection[];
   readonly owners: Ownership<RemoteConnection>;
-  /** Remotes that may come back in a moment. */
-  readonly down: () => Registry["down"];
+  readonly registry: Pick<Registry, "down">;
   /** The remote that left with that session and may return with it in a moment. */
   readonly departedRemote: (sessionId: string) => string | undefined;
 };
@@ -52,8 +51,10 @@ export class Search {
   }
 
   #missing(sessionId: string): ServiceError {
-    const departed = this.#options.departedRemote(sessionId);
-    const down = this.#options.down();
+    const { departedRemote, registry } = this.#options;
+    const departed = departedRemote(sessionId);
+    // These may come back in a moment.
+    const { down } = registry;
     const latest = down.at(-1);
     if (latest === undefined && departed !== undefined) {
       return new ServiceError(
