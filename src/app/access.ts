@@ -31,11 +31,15 @@ export function openAccess(parts: {
 }): Access {
   const { backend, hub, gate } = parts;
   const { shares, users } = gate;
-  const stack = new DisposableStack();
   const rightsNow: RightsNow = (principal) => gate.tokens.rightsNow(principal);
   const access = new SessionAccess({ backend, accountOf: users.accountOf, rightsNow });
   const { sessionsOf, ownRequest } = access;
-  if (shares !== undefined) stack.use(forgetRemoved(backend, (key) => shares.forget(key)));
+  const watching =
+    shares &&
+    backend.watch(({ type, key }) => {
+      // A failed write is harmless: the link's session is gone.
+      if (type === "session-removed" && key !== undefined) void shares.forget(key).catch(() => undefined);
+    });
   const viewOf = (principal: Principal): HubView => ({
     ...access.of(principal),
     refusals:
@@ -69,13 +73,6 @@ export function openAccess(parts: {
         viewersOf: (id, principal) => hub.presenceOf(id, { ...watcherOf(principal), id: undefined }),
       }),
     }),
-    [Symbol.dispose]: () => stack.dispose(),
+    [Symbol.dispose]: () => watching?.[Symbol.dispose](),
   };
-}
-
-function forgetRemoved(backend: SessionBackend, forget: (sessionKey: string) => Promise<void>): Disposable {
-  return backend.watch(({ type, key }) => {
-    // A failed write is harmless: the link's session is gone.
-    if (type === "session-removed" && key !== undefined) void forget(key).catch(() => undefined);
-  });
 }

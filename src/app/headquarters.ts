@@ -3,12 +3,11 @@ import type { Audit } from "../audit/entry.ts";
 import { keptTokenSecret } from "../auth/secret.ts";
 import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
-import type { JoiningConfig } from "../config/fleet-role.ts";
 import { Fleet } from "../hq/fleet.ts";
 import { HealthCheck, type HealthCheckOptions } from "../hq/health/health-check.ts";
 import { askHealth, isAlive, refuseLoop, withReports } from "../hq/health/remote-health.ts";
 import { Joining } from "../hq/joining/joining.ts";
-import type { RedisTables } from "../hq/registry/redis-tables.ts";
+import type { RedisTables, RedisTablesOptions } from "../hq/registry/redis-tables.ts";
 import { type IsAlive, Registry } from "../hq/registry/registry.ts";
 import { TablesFile, tableFile } from "../hq/registry/tables-file.ts";
 import { remoteTarget } from "../hq/remote-connection.ts";
@@ -46,10 +45,11 @@ export type Headquarters = AsyncDisposable & {
 /** Time after a health check in which lists are refreshed. */
 const REFRESH_SPREAD_MS = HEALTH_CHECK_INTERVAL_MS * 0.8;
 
-type HeadquartersConfig = Pick<Config, "role" | "tokenSecret" | "trustedCa">;
+export type HqRole = Extract<Config["role"], { kind: "hq" }>;
 
 export async function openHeadquarters(parts: {
-  readonly config: HeadquartersConfig;
+  readonly config: Pick<Config, "tokenSecret" | "trustedCa">;
+  readonly role: HqRole;
   readonly controlDir: ControlDir;
   /** The HQ's own sessions, which it owns. */
   readonly local: SessionBackend | undefined;
@@ -58,13 +58,13 @@ export async function openHeadquarters(parts: {
   readonly audit: Pick<AuditLog, "write" | "share">;
   readonly log: Log;
 }): Promise<Headquarters> {
-  const { config, controlDir, local, version, instanceId, audit, log } = parts;
+  const { config, role, controlDir, local, version, instanceId, audit, log } = parts;
   await using stack = new AsyncDisposableStack();
   const tunnels = stack.use(new Tunnels());
   const network = { ca: config.trustedCa, connect: tunnels.connect };
   const { ask, reportOf } = withReports(askHealth(network));
   const seal = new Seal(config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log)));
-  const redis = await sharedRegistry(config, instanceId, seal, log);
+  const redis = await openRedis(role, { ca: config.trustedCa, replicaId: instanceId, seal, log });
   const tables = stack.use(redis?.tables ?? registryFile(controlDir.registry, log));
   if (redis !== undefined) stack.use(await audit.share(redis.records.auditLines));
   const isUp: IsAlive = (remote, timeoutMs) => isAlive(ask, remote, timeoutMs);
@@ -83,9 +83,9 @@ export async function openHeadquarters(parts: {
   const hqId = (): string => redis?.tables.instanceId ?? instanceId;
   const joining = new Joining({
     ...{ tables: redis?.tables ?? stack.use(await joiningFile(controlDir.joining)), seal, hqId },
-    ...{ configured: joiningOf(config).token, now: () => Date.now() },
+    ...{ configured: role.joining.token, now: () => Date.now() },
   });
-  const guard = registrationGuard(joining, joiningOf(config));
+  const guard = registrationGuard(joining, role.joining);
   const ofRemotes = remoteRoutes({
     ...{ registry, fleet, guard, reportOf },
     checkUrl: async (request) => {
@@ -156,10 +156,6 @@ function refreshSoon(fleet: Fleet, name: string): void {
   setTimeout(refresh, Math.random() * REFRESH_SPREAD_MS).unref();
 }
 
-function joiningOf({ role }: HeadquartersConfig): JoiningConfig {
-  return role.kind === "hq" ? role.joining : { isOpen: false, isBasicTaken: true, token: undefined };
-}
-
 function registryFile(path: string, log: Log): TablesFile {
   return new TablesFile({
     file: tableFile(path),
@@ -176,18 +172,14 @@ async function joiningFile(path: string): Promise<TablesFile> {
 
 type SharedRegistry = { readonly tables: RedisTables; readonly records: SharedRecordStore };
 
-/** `undefined` if the registry is this HQ's alone. */
-async function sharedRegistry(
-  { role, trustedCa: ca }: HeadquartersConfig,
-  replicaId: string,
-  seal: Seal,
-  log: Log,
+/** `undefined` if the registry is this HQ's alone. Loaded on demand, to save memory. */
+async function openRedis(
+  { sharedRegistry: address }: HqRole,
+  options: Omit<RedisTablesOptions, "address" | "random">,
 ): Promise<SharedRegistry | undefined> {
-  if (role.kind !== "hq" || role.sharedRegistry === undefined) return undefined;
-  // Loaded on demand, to save memory.
+  if (address === undefined) return undefined;
   const { RedisTables } = await import("../hq/registry/redis-tables.ts");
   const { RedisRecords } = await import("../hq/registry/redis-records.ts");
-  const address = role.sharedRegistry;
-  const tables = new RedisTables({ address, ca, log, random: Math.random, seal, replicaId });
-  return { tables, records: new RedisRecords({ tables, seal, replicaId, now: () => Date.now() }) };
+  const tables = new RedisTables({ ...options, address, random: Math.random });
+  return { tables, records: new RedisRecords({ ...options, tables, now: () => Date.now() }) };
 }

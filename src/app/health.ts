@@ -2,7 +2,6 @@ import { availableParallelism, loadavg } from "node:os";
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { PROTOCOL_REVISION } from "../protocol/frame/frame.ts";
 import type { Health } from "../protocol/schemas/health.ts";
-import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 /** The constant fields of the health, and those of an HQ or a remote. */
@@ -44,16 +43,10 @@ function machineLoad(cores: number): number {
   return Math.round((lastMinute / cores) * 100) / 100;
 }
 
-/** The number of running sessions whose output is not being recorded. */
-export function unrecordedIn(records: readonly SessionRecord[]): number {
-  return records.filter(({ status, recording }) => status === "running" && recording !== undefined).length;
-}
-
 async function countsOf(
   backend: Pick<SessionBackend, "list">,
 ): Promise<Pick<Health, "sessions" | "unrecorded">> {
-  const records = await backend.list();
-  const unrecorded = unrecordedIn(records);
-  const sessions = records.filter(({ status }) => status === "running").length;
-  return { sessions, ...(unrecorded === 0 ? {} : { unrecorded }) };
+  const running = (await backend.list()).filter(({ status }) => status === "running");
+  const unrecorded = running.filter(({ recording }) => recording !== undefined).length;
+  return { sessions: running.length, ...(unrecorded === 0 ? {} : { unrecorded }) };
 }

@@ -27,7 +27,7 @@ import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { AuditLog } from "./auditing.ts";
 import type { CanaryMachine } from "./canary/canary.ts";
 import { Cordon } from "./cordon.ts";
-import { openHeadquarters } from "./headquarters.ts";
+import { type HqRole, openHeadquarters } from "./headquarters.ts";
 import type { Identity } from "./health.ts";
 import { type OwnSessions, ownSessions } from "./own-sessions.ts";
 import { Readiness } from "./readiness.ts";
@@ -76,7 +76,7 @@ export async function openRole(parts: RoleParts): Promise<Role> {
     ...(await ownSessions(config, context, controlDir, log)),
     cordon: new Cordon({ machine, path: controlDir.cordon, log }),
   });
-  if (role.kind === "hq") return hqRole(parts, role.hasSessions ? ownRole(await own()) : undefined);
+  if (role.kind === "hq") return hqRole(parts, role, role.hasSessions ? ownRole(await own()) : undefined);
   if (role.kind === "remote") return remoteRole(parts, role, await own());
   return ownRole(await own());
 }
@@ -97,9 +97,9 @@ function ownRole(own: OwnServer): Role {
 }
 
 /** `own`: the HQ's own sessions. Without them it has no repositories for users. */
-async function hqRole(parts: RoleParts, own: Role | undefined): Promise<Role> {
+async function hqRole(parts: RoleParts, role: HqRole, own: Role | undefined): Promise<Role> {
   const { version } = parts.context;
-  const headquarters = await openHeadquarters({ ...parts, local: own?.backend, version });
+  const headquarters = await openHeadquarters({ ...parts, role, local: own?.backend, version });
   const { fleet, registry, instanceId: sharedInstanceId } = headquarters;
   const cordon = own?.cordon;
   return {

@@ -28,7 +28,7 @@ const MAX_UNREAD_BODY_BYTES = 16 * MAX_BODY_BYTES;
 
 export type RouterOptions = ListenerChecks & {
   readonly routes: Routes;
-  readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
+  readonly rateLimits?: { readonly api: RateLimit; readonly sessions: RateLimit };
   readonly page?: PageFiles;
   readonly avatars?: AvatarSource;
 };
@@ -240,7 +240,7 @@ const PLACES = { user: "api", stream: "event-stream", registry: "registry" } as 
 async function authorise(endpoint: Endpoint, { request, response, seen, options }: Exchange): Promise<void> {
   const { address } = seen;
   const count = async (principal: Principal | undefined): Promise<void> => {
-    if (endpoint.limit === "none") return;
+    if (endpoint.limit === "none" || options.rateLimits === undefined) return;
     const { api, sessions } = options.rateLimits;
     await api(request, response, { principal, address });
     // The headers then state the rest of the smaller limit.

@@ -21,9 +21,6 @@ import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ControlDir } from "../../sessions/storage/control-dir.ts";
 
-const noLimit: RateLimit = async () => {};
-const unlimited = { api: noLimit, sessions: noLimit };
-
 export type PublicListener = {
   readonly config: Config;
   readonly pageDir: string;
@@ -125,7 +122,7 @@ export async function openMetricsListener(
       clientOf: connectionOf,
       policy: undefined,
     },
-    ...{ rateLimits: unlimited, meter, log },
+    ...{ meter, log },
   });
   const place = { ...metricsListen, option: "--metrics-listen" };
   const listener = await Listener.open(place, { request, upgrade: noUpgrade });
@@ -151,8 +148,7 @@ function internalHandlers(
   login: Pick<UpgradeOptions, "authenticate" | "whenOver">,
 ): RequestHandlers {
   const parts = { routes, hub, viewOf, auditHook, meter, log };
-  const checks = { ...login, clientOf: connectionOf, policy: undefined };
-  return handlersOf({ ...parts, ...checks, rateLimits: unlimited });
+  return handlersOf({ ...parts, ...login, clientOf: connectionOf, policy: undefined });
 }
 
 /** For the HQ's connections through the tunnel of this remote. Nobody but the HQ is admitted, not even this machine. */

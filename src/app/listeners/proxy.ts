@@ -21,7 +21,7 @@ import { whenReady } from "./listeners.ts";
 
 const SECRET_BYTES = 32;
 
-export type ProxyListener = AsyncDisposable & {
+type ProxyListener = AsyncDisposable & {
   readonly clientOf: ClientOf;
   readonly url: string | undefined;
   /** Forwards to the server at this port of 127.0.0.1 from now on. */
@@ -39,7 +39,10 @@ export async function openProxyListener(parts: {
 }): Promise<ProxyListener> {
   const { config, context, gate, sharedRecords, log } = parts;
   const { proxyServe, trustedProxies: ranges } = config;
-  if (proxyServe === undefined) return withoutProxy(clientReader({ ranges }));
+  // Clients of the proxy itself must not use the header.
+  const clientOf = clientReader({ ranges });
+  if (proxyServe === undefined)
+    return { clientOf, url: undefined, leadTo: () => {}, [Symbol.asyncDispose]: async () => {} };
   const { proxyProof: proof } = gate;
   const audit: Audit = {
     write: (entry) => {
@@ -47,8 +50,6 @@ export async function openProxyListener(parts: {
       parts.audit.write({ ...entry, requestId: currentTrace()?.requestId });
     },
   };
-  // Clients of the proxy itself must not use the header.
-  const clientOf = clientReader({ ranges });
   const { ReverseProxy } = await import("../../proxy/reverse-proxy.ts");
   await using stack = new AsyncDisposableStack();
   const ready = Promise.withResolvers<ReverseProxy>();
@@ -70,14 +71,6 @@ export async function openProxyListener(parts: {
     ...{ url, clientOf: clientReader({ ranges, proof }) },
     leadTo: (port) => proxy.forwardTo(port),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-function withoutProxy(clientOf: ClientOf): ProxyListener {
-  return {
-    ...{ clientOf, url: undefined },
-    leadTo: () => undefined,
-    [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
