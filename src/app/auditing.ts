@@ -94,10 +94,9 @@ async function openShippers(parts: {
   const receiverOf = (destination: AuditDestination): AuditReceiver => {
     if (destination.kind === "stdout") return stdoutReceiver(context.stdout);
     if (destination.kind === "syslog") return syslogReceiver(destination.to, context.hostname);
-    const given = headers === undefined ? {} : headersIn(headers);
     const { url } = destination;
     const sender = createSender({ url, headers: {}, ca: config.trustedCa });
-    return httpReceiver({ url, headers: given ?? {}, sender });
+    return httpReceiver({ url, headers: (headers && headersIn(headers)) ?? {}, sender });
   };
   return to.map((each) => new Shipper({ receiver: receiverOf(each), audit, log, random: Math.random }));
 }
@@ -115,9 +114,13 @@ export async function openAuditing(parts: {
   const { Auditor } = await import("../audit/auditor.ts");
   const isAccount = async (name: string): Promise<boolean> =>
     (await gate.accounts.lookUp(name)).account !== undefined;
+  const remoteOf = async (sessionId: string): Promise<string | undefined> => {
+    const record = (await backend.list()).find(({ id }) => id === sessionId);
+    return record?.remoteName ?? record?.source;
+  };
   const auditor = new Auditor({
     ...{ audit, users: knownUsers(config), now: () => performance.now() },
-    ...(config.role.kind === "hq" ? { remoteOf: (id: string) => remoteOf(backend, id) } : {}),
+    ...(config.role.kind === "hq" ? { remoteOf } : {}),
     ...(isOfSystem(config) ? { isAccount } : {}),
   });
   const details = { version, mode: config.role.kind, pid: process.pid };
@@ -145,9 +148,4 @@ function knownUsers({ auth, serverUser }: Config): readonly string[] {
 /** Whether system users log in. */
 function isOfSystem({ auth }: Config): boolean {
   return auth.mode === "login" && (auth.password?.kind === "system" || auth.sshKeys);
-}
-
-async function remoteOf(backend: SessionBackend, sessionId: string): Promise<string | undefined> {
-  const record = (await backend.list()).find(({ id }) => id === sessionId);
-  return record?.remoteName ?? record?.source;
 }

@@ -84,7 +84,13 @@ export async function openLocalSessions(
   log: Log,
 ): Promise<Omit<OwnSessions, "host"> & { readonly meter: SessionMeter; begin(): Promise<void> }> {
   const cgroups = context.isRoot ? userCgroups(log) : undefined;
-  const sessions = localSessions(config, { ...context, cgroups }, controlDir, log);
+  const { maxBytes: maxRecordingBytes, withInput: recordInput, keep } = config.recording;
+  const sessions = new LocalSessions({
+    ...{ ...context, controlDir, cgroups, log, maxRecordingBytes, recordInput, keep },
+    screens: new Screens(),
+    // Not a function of this file, which would be on the way of each byte.
+    now: performance.now.bind(performance),
+  });
   const repositories = await LocalRepositories.open({ ...context, cgroups, controlDir, sessions, log });
   return {
     ...{ backend: sessions, repositories, meter: sessions.meter },
@@ -101,23 +107,6 @@ function userCgroups(log: Log): UserCgroups | undefined {
     log.debug({ reason }, "no control groups for users: only RLIMIT_NPROC limits their processes");
     return undefined;
   }
-}
-
-function localSessions(
-  config: HostConfig,
-  { env, account, cgroups }: Pick<ServerContext, "env" | "account"> & { cgroups: UserCgroups | undefined },
-  controlDir: ControlDir,
-  log: Log,
-): LocalSessions {
-  const { maxBytes, withInput, keep } = config.recording;
-  const screens = new Screens();
-  const now = performance.now.bind(performance);
-  return new LocalSessions({
-    ...{ controlDir, env, account, cgroups, log, now, screens },
-    maxRecordingBytes: maxBytes,
-    recordInput: withInput,
-    keep,
-  });
 }
 
 /** The command line of a session host. */

@@ -33,7 +33,7 @@ export type RouterOptions = ListenerChecks & {
   readonly avatars?: AvatarSource;
 };
 
-type RequestInput = { readonly params: unknown; readonly query: unknown; readonly body: unknown };
+type RequestInput = NonNullable<RequestContext["input"]>;
 
 /** Any route, after its endpoint was looked up. */
 type AnyRoute = (input: RequestInput, context: Context<Principal | undefined>) => Promise<unknown>;
@@ -72,15 +72,14 @@ export function createRouter(options: RouterOptions): RequestListener {
     const handler = direct.get(`${request.method} ${request.path}`);
     return handler === undefined ? next() : handler(request, response, next);
   });
-  for (const [name, route] of Object.entries(options.routes)) {
-    if (!isEndpointName(name) || !isRoute(route)) continue;
-    const endpoint: Endpoint = endpoints[name];
-    const handler = handlerOf({ name, endpoint, route }, seenOf, options);
-    app[endpoint.method](endpoint.path, handler);
-    if (!endpoint.path.includes(":"))
-      direct.set(`${endpoint.method.toUpperCase()} ${endpoint.path}`, handler);
+  const all = mountedIn(options.routes);
+  for (const mounted of all) {
+    const { method, path } = mounted.endpoint;
+    const handler = handlerOf(mounted, seenOf, options);
+    app[method](path, handler);
+    if (!path.includes(":")) direct.set(`${method.toUpperCase()} ${path}`, handler);
   }
-  refuseOtherMethods(app, options.routes);
+  refuseOtherMethods(app, all);
   app.use((request, response) => {
     if (options.page !== undefined && sendPageFile(options.page, request, response)) return;
     const { method, path } = seenOf(request);
@@ -129,15 +128,9 @@ function logWhenClosed(seen: RequestContext, response: express.Response, options
 function checkPolicy(request: express.Request, seen: RequestContext, options: RouterOptions): void {
   const { policy, auditHook, clientOf } = options;
   if (policy === undefined) return;
-  const { host, origin } = request.headers;
+  const { method, host, origin } = seen;
   try {
-    enforcePolicy(policy, {
-      method: request.method,
-      isUpgrade: false,
-      host,
-      origin,
-      asked: clientOf(request),
-    });
+    enforcePolicy(policy, { method, isUpgrade: false, host, origin, asked: clientOf(request) });
   } catch (error) {
     auditHook?.({ ...seen, outcome: { error } });
     throw error;
@@ -145,15 +138,16 @@ function checkPolicy(request: express.Request, seen: RequestContext, options: Ro
 }
 
 function handlerOf(
-  { name, endpoint, route }: Mounted,
+  mounted: Mounted,
   seenOf: (request: express.Request) => RequestContext,
   options: RouterOptions,
 ): express.RequestHandler {
   return async (request, response) => {
     const seen = seenOf(request);
+    const { name, endpoint } = mounted;
     seen.endpoint = name;
     const answer = await audited(seen, options.auditHook, () => {
-      return answerOf({ name, endpoint, route }, { request, response, seen, options });
+      return answerOf(mounted, { request, response, seen, options });
     }).finally(() => {
       seen.answeredMs = performance.now();
     });
@@ -217,12 +211,11 @@ function hasJsonBody({ path }: express.Request): boolean {
 }
 
 /** 405 for other methods of existing paths (RFC 9110, 15.5.6). */
-function refuseOtherMethods(app: express.Express, routes: Routes): void {
-  const mounted = Object.keys(routes)
-    .filter(isEndpointName)
-    .map((name): Endpoint => endpoints[name]);
-  for (const [path, all] of Map.groupBy(mounted, (endpoint) => endpoint.path)) {
-    const methods = all.map(({ method }) => (method === "get" ? "GET, HEAD" : method.toUpperCase()));
+function refuseOtherMethods(app: express.Express, mounted: readonly Mounted[]): void {
+  for (const [path, all] of Map.groupBy(mounted, ({ endpoint }) => endpoint.path)) {
+    const methods = all.map(({ endpoint: { method } }) =>
+      method === "get" ? "GET, HEAD" : method.toUpperCase(),
+    );
     const allowed = methods.join(", ");
     app.route(path).all(({ method }, response) => {
       response.setHeader("allow", allowed);
@@ -293,6 +286,12 @@ function knownError(error: unknown): ServiceError | undefined {
   if (!(error instanceof Error) || !("status" in error)) return undefined;
   if (typeof error.status !== "number" || error.status >= 500) return undefined;
   return new ServiceError("invalid_request", "the request is malformed", { cause: error });
+}
+
+function mountedIn(routes: Routes): readonly Mounted[] {
+  return Object.entries(routes).flatMap(([name, route]) =>
+    isEndpointName(name) && isRoute(route) ? [{ name, endpoint: endpoints[name], route }] : [],
+  );
 }
 
 function isEndpointName(name: string): name is EndpointName {

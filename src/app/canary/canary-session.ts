@@ -2,13 +2,13 @@ import type { Client } from "../../protocol/client/client.ts";
 import { isFinal } from "../../protocol/client/link.ts";
 import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import { CANARY_COMMAND, checkCanary } from "./canary-stream.ts";
+import { checkCanary } from "./canary-stream.ts";
 
 /** An input without an echo is given up after this time. */
 const ECHO_TIMEOUT_MS = 10_000;
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
-export type CanarySessionOptions = {
+type CanarySessionOptions = {
   readonly client: Pick<Client, "remove">;
   readonly socket: Pick<SessionSocket, "attach" | "write">;
   readonly record: Pick<SessionRecord, "id">;
@@ -20,19 +20,12 @@ export type CanarySessionOptions = {
   readonly onLost: (bytes: number) => void;
 };
 
-/** `canary`: the name and size of a session that prints lines and repeats what is typed. */
-export function canaryRequest(remoteId: string | undefined) {
-  return {
-    ...{ name: "canary", command: [...CANARY_COMMAND], cwd: "/", cols: 80, rows: 24, transient: true },
-    ...(remoteId === undefined ? {} : { remoteId }),
-  };
-}
-
 /** One canary, followed like any session by a viewer. */
 export class CanarySession {
   readonly #options: CanarySessionOptions;
   readonly #attachment: Attachment;
-  #isOver = false;
+  /** Its program has ended, or it is of no more use. */
+  isOver = false;
   #hasOutput = false;
   #next = 0;
   #sent: { readonly key: string; readonly at: number } | undefined;
@@ -40,9 +33,6 @@ export class CanarySession {
 
   constructor(options: CanarySessionOptions) {
     this.#options = options;
-    const over = (): void => {
-      this.#isOver = true;
-    };
     this.#attachment = options.socket.attach(
       options.record.id,
       { from: 0 },
@@ -50,18 +40,13 @@ export class CanarySession {
         onOutput: ({ offset, bytes }) => this.#took(offset, bytes),
         onResync: ({ offset }) => this.#lost(offset - this.#next),
         onEvent: ({ kind }) => {
-          if (kind === "exit") over();
+          this.isOver ||= kind === "exit";
         },
         onError: (error) => {
-          if (isFinal(error)) over();
+          this.isOver ||= isFinal(error);
         },
       },
     );
-  }
-
-  /** Its program has ended, or it is of no more use. */
-  get isOver(): boolean {
-    return this.#isOver;
   }
 
   /** Types a letter unless an earlier one is on its way. */
@@ -69,7 +54,7 @@ export class CanarySession {
     const { now, socket, record } = this.#options;
     const isWaiting = this.#sent !== undefined && now() - this.#sent.at < ECHO_TIMEOUT_MS;
     // The terminal itself would echo what comes before its program has prepared it.
-    if (isWaiting || !this.#hasOutput || this.#isOver) return;
+    if (isWaiting || !this.#hasOutput || this.isOver) return;
     const key = LETTERS.charAt(this.#letter++ % LETTERS.length);
     this.#sent = { key, at: now() };
     // Without a connection it is refused: the next one is typed later.
@@ -78,7 +63,7 @@ export class CanarySession {
 
   /** Ends the program; the session host removes the session. Hosts of older versions are asked to. */
   async end(): Promise<void> {
-    this.#isOver = true;
+    this.isOver = true;
     this.#attachment[Symbol.dispose]();
     const { client, record } = this.#options;
     const { status } = await client.remove(record.id);
@@ -97,8 +82,8 @@ export class CanarySession {
 
   /** What follows is wrong as well, and is not counted. */
   #lost(bytes: number): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.isOver) return;
+    this.isOver = true;
     this.#options.onLost(bytes);
   }
 }

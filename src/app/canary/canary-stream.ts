@@ -37,7 +37,7 @@ done`;
 
 export const CANARY_COMMAND: readonly string[] = ["sh", "-c", UNPRIVILEGED, "canary", "sh", "-c", SCRIPT];
 
-export type Checked = {
+type Checked = {
   /** Bytes that are not what belongs at their offset. */
   readonly wrongBytes: number;
   /** The letters of the lines. */

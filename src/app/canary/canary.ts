@@ -5,7 +5,8 @@ import { type Client, createClient } from "../../protocol/client/client.ts";
 import { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { createSender } from "../../remote/send.ts";
 import { openLink } from "../../remote/uplink.ts";
-import { CanarySession, canaryRequest } from "./canary-session.ts";
+import { CanarySession } from "./canary-session.ts";
+import { CANARY_COMMAND } from "./canary-stream.ts";
 
 /** `remoteId`: on an HQ. */
 export type CanaryMachine = {
@@ -15,7 +16,7 @@ export type CanaryMachine = {
   readonly isCordoned: boolean;
 };
 
-export type CanaryOptions = {
+type CanaryOptions = {
   /** Of this server. */
   readonly socketPath: string;
   readonly version: string;
@@ -58,8 +59,12 @@ export class Canary implements AsyncDisposable {
     const { socketPath, version } = options;
     const target = { socketPath };
     this.#client = createClient(this.#owned.use(createSender(target)).send);
-    const open = (...args: Tail<Parameters<typeof openLink>>) => openLink(target, ...args);
-    this.#socket = this.#owned.use(new SessionSocket({ open, clientName: "canary", version }));
+    this.#socket = this.#owned.use(
+      new SessionSocket({
+        open: (handlers, signal) => openLink(target, handlers, signal),
+        ...{ clientName: "canary", version },
+      }),
+    );
   }
 
   /** By machine: seconds since the epoch. */
@@ -116,7 +121,10 @@ export class Canary implements AsyncDisposable {
     const { name: remote, remoteId } = watched.machine;
     const { log } = this.#options;
     try {
-      const record = await this.#client.create(canaryRequest(remoteId));
+      const record = await this.#client.create({
+        ...{ name: "canary", command: [...CANARY_COMMAND], cwd: "/", cols: 80, rows: 24, transient: true },
+        ...(remoteId === undefined ? {} : { remoteId }),
+      });
       watched.session = new CanarySession({
         ...{ client: this.#client, socket: this.#socket, record, now },
         onEcho: (roundTripMs) => {
@@ -158,8 +166,6 @@ function isObsolete({ machine, session }: Watched, current: CanaryMachine | unde
   if (current === undefined) return session?.isOver !== false;
   return current.isCordoned || current.remoteId !== machine.remoteId;
 }
-
-type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 function watchedFrom(machine: CanaryMachine): Watched {
   const none = { roundTripMs: undefined, session: undefined, work: undefined };

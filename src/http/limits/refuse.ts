@@ -8,6 +8,7 @@ import { errorHeaders, statusOf } from "../reply.ts";
 export function refuse(socket: Duplex, error: unknown): void {
   const status = statusOf(error);
   const body = JSON.stringify(errorBody(error));
+  const trace = currentTrace();
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     "Content-Type: application/json; charset=utf-8",
@@ -15,16 +16,11 @@ export function refuse(socket: Duplex, error: unknown): void {
     "Cache-Control: no-store",
     "X-Content-Type-Options: nosniff",
     "Connection: close",
-    ...requestId(),
+    ...(trace === undefined ? [] : [`X-Request-Id: ${trace.requestId}`]),
     ...Object.entries(errorHeaders(error)).map(([name, value]) => `${name}: ${value}`),
   ];
   // Otherwise a client that does not close its side would keep the socket open forever.
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
-}
-
-function requestId(): readonly string[] {
-  const trace = currentTrace();
-  return trace === undefined ? [] : [`X-Request-Id: ${trace.requestId}`];
 }
 
 /** For requests that node:http could not parse, by its error code. */

@@ -154,7 +154,7 @@ function inputBytes({ text, key, data }: Input): Uint8Array {
 }
 
 /** `end`: exclusive. */
-export type ByteRange = { readonly start: number; readonly end: number };
+type ByteRange = { readonly start: number; readonly end: number };
 
 const SINGLE_RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
