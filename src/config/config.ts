@@ -1,80 +1,20 @@
 import { isLoopbackName } from "../lib/net/address.ts";
-import type { Secret } from "../lib/secret.ts";
 import { ConfigError } from "./config-error.ts";
 import { controlDirProblems } from "./control-dir.ts";
-import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
-import { type LoginConfig, readLogin } from "./login.ts";
+import { fleetKinds, readFleetRole } from "./fleet-role.ts";
+import { readLogin } from "./login.ts";
 import { type AuditShipping, headersIn } from "./options/audit.ts";
 import { flagOf } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
-import type { Retention } from "./options/span.ts";
-import { type ProxyServe, readProxyServe, readTls, type TlsConfig } from "./proxy-serve.ts";
+import { readProxyServe, readTls } from "./proxy-serve.ts";
 import type { Sources } from "./sources/given.ts";
 import { OptionReader } from "./sources/reader.ts";
 import { flagWords, type Setting, settingsOf } from "./sources/settings.ts";
 
-export type HostConfig = {
-  /** Absolute. */
-  readonly controlDir: string;
-  /** Absolute; `undefined`: in the control directory. */
-  readonly hostSocket: string | undefined;
-  /** `maxBytes` per session; `keep`: limits for ended sessions, `undefined`: none. */
-  readonly recording: {
-    readonly maxBytes: number;
-    readonly withInput: boolean;
-    readonly keep: Retention | undefined;
-  };
-  readonly graceMs: number;
-  /** `auto`: text on a terminal, JSON otherwise. */
-  readonly log: { readonly level: "info" | "debug"; readonly format: "auto" | "json" | "text" };
-  /**
-   * The flags that give `ttyhq session-host` this configuration. A host that a server starts inherits none of its
-   * variables.
-   */
-  readonly hostFlags: readonly string[];
-};
-
+export type HostConfig = ReturnType<typeof readHost>;
 export type SessionHostConfig = HostConfig & { readonly exitWhenIdle: boolean };
-
-export type Config = HostConfig & {
-  /** `port` 0: any free one. */
-  readonly listen: { readonly host: string; readonly port: number };
-  readonly serverUser: string;
-  readonly auth: LoginConfig;
-  readonly role: FleetRole;
-  /** `undefined`: http. */
-  readonly tls: TlsConfig | undefined;
-  readonly proxyServe: ProxyServe | undefined;
-  /** Proxies in front whose X-Forwarded headers count. */
-  readonly trustedProxies: readonly { readonly address: string; readonly prefix: number }[];
-  /** Whether a session on each machine is checked from end to end. */
-  readonly canary: boolean;
-  readonly metricsListen: { readonly host: string; readonly port: number } | undefined;
-  /** Absolute; `undefined`: in the control directory. */
-  readonly auditLog: string | undefined;
-  readonly auditShipping: AuditShipping;
-  /** Certificates of authorities that an HQ and its remotes trust in addition to the public ones, in PEM form. */
-  readonly trustedCa: Uint8Array | undefined;
-  /** `undefined`: generated once and kept in the control directory. */
-  readonly tokenSecret: Secret | undefined;
-  /** The origin at which users reach the server, where it differs from the address that it listens on. */
-  readonly publicUrl: string | undefined;
-  /** Enforced by auth/policy.ts: origins as browsers send them; only loopback names if there is no login. */
-  readonly policy: {
-    readonly allowedOrigins: readonly string[];
-    readonly isLoopbackHostOnly: boolean;
-    readonly isHttps: boolean;
-  };
-  /** Per user and minute; `undefined`: no limit. */
-  readonly rateLimits: { readonly sessions: number | undefined; readonly apiCalls: number | undefined };
-  /** Of one file; 0: no file transfer. */
-  readonly maxUploadBytes: number;
-  /** How long a server keeps serving after it reports that it is not ready. */
-  readonly drainDelayMs: number;
-  readonly sessionHost: "apart" | "external" | "inline";
-  /** For the log, one sentence each. */
-  readonly warnings: readonly string[];
-};
+/** `warnings`: for the log, one sentence each. */
+export type Config = ReturnType<typeof readServer> & { readonly warnings: readonly string[] };
 
 export type ConfigInput = Sources & {
   readonly user: string;
@@ -104,31 +44,38 @@ export function examineConfig(input: ConfigInput): Examination {
   return { settings, problems: reader.problems, warnings: reader.warnings };
 }
 
-function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "warnings"> {
+function readServer(reader: OptionReader, input: ConfigInput) {
   const listen = readListen(reader);
   const auth = readLogin(reader, { host: listen.host, isHq: fleetKinds(reader).isHq });
   const role = readFleetRole(reader, { auth, hostname: input.hostname });
-  const { tls, proxyServe } = readProxyServe(reader, readTls(reader), auth);
+  const certificate = readTls(reader);
+  const proxyServe = readProxyServe(reader, certificate, auth);
+  // Behind our own proxy, which uses the certificate, the server speaks plain HTTP on a loopback address.
+  const tls = auth.mode === "login" && auth.identity === "own-proxy" ? undefined : certificate;
   const publicUrl = reader.value(OPTIONS.publicUrl);
+  const ownOrigin = publicUrl === undefined ? [] : [publicUrl];
   return {
     ...readHost(reader),
     ...{ listen, auth, role, tls, proxyServe, serverUser: input.user },
+    /** Proxies in front whose X-Forwarded headers count. */
     trustedProxies: reader.list(OPTIONS.trustedProxy),
     metricsListen: reader.value(OPTIONS.metricsListen),
     canary: reader.isOn(OPTIONS.canary),
+    /** Absolute; `undefined`: in the control directory. */
     auditLog: reader.value(OPTIONS.auditLog),
     auditShipping: readAuditShipping(reader),
     trustedCa: reader.file(OPTIONS.hqCa),
+    /** `undefined`: generated once and kept in the control directory. */
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
+    /** The origin at which users reach the server, where it differs from the address that it listens on. */
     publicUrl,
+    /** Enforced by auth/policy.ts. */
     policy: {
-      allowedOrigins: [
-        ...reader.list(OPTIONS.allowedOrigin),
-        ...(publicUrl === undefined ? [] : [publicUrl]),
-      ],
+      allowedOrigins: [...reader.list(OPTIONS.allowedOrigin), ...ownOrigin],
       isLoopbackHostOnly: auth.mode === "none" && isLoopbackName(listen.host),
       isHttps: tls !== undefined,
     },
+    /** `undefined`: no limit. */
     rateLimits: {
       sessions: reader.value(OPTIONS.rateLimitSessions),
       apiCalls: reader.value(OPTIONS.rateLimitApi),
@@ -136,7 +83,7 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
     maxUploadBytes: reader.value(OPTIONS.maxUpload),
     sessionHost: reader.value(OPTIONS.sessionHost),
     drainDelayMs: readDrainDelay(reader),
-  };
+  } as const;
 }
 
 /** The delay is part of the grace period, and must leave time for connected clients. */
@@ -151,7 +98,7 @@ function readDrainDelay(reader: OptionReader): number {
 }
 
 /** With identity headers only the proxy may reach the server, and a remote that dials has no other way in. */
-function readListen(reader: OptionReader): Config["listen"] {
+function readListen(reader: OptionReader): { readonly host: string; readonly port: number } {
   const host = reader.value(OPTIONS.bind);
   const port = reader.value(OPTIONS.port);
   const isProxied = reader.isOn(OPTIONS.enableProxyServe) && !reader.isOn(OPTIONS.noAuth);
@@ -172,10 +119,8 @@ function readListen(reader: OptionReader): Config["listen"] {
 /** Absolute paths of a server's audit log. Throws ConfigError. */
 export function parseAuditLog(input: ConfigInput): Pick<Config, "controlDir" | "auditLog"> {
   const reader = new OptionReader(input);
-  return finish(
-    { controlDir: readControlDir(reader), auditLog: reader.value(OPTIONS.auditLog) },
-    reader.problems,
-  );
+  const config = { controlDir: readControlDir(reader), auditLog: reader.value(OPTIONS.auditLog) };
+  return finish(config, reader.problems);
 }
 
 function readAuditShipping(reader: OptionReader): AuditShipping {
@@ -197,12 +142,16 @@ export function parseHostConfig(input: ConfigInput): SessionHostConfig {
   return finish(config, reader.problems);
 }
 
-function readHost(reader: OptionReader): HostConfig {
+function readHost(reader: OptionReader) {
   const controlDir = readControlDir(reader);
   return {
+    /** Absolute. */
     controlDir,
+    /** The flags that give `ttyhq session-host` this configuration; it inherits no variables of the server that starts it. */
     hostFlags: ["--control-dir", controlDir, ...flagWords(reader, "session-host").words],
+    /** Absolute; `undefined`: in the control directory. */
     hostSocket: reader.value(OPTIONS.hostSocket),
+    /** `maxBytes` per session; `keep`: limits for ended sessions. */
     recording: {
       maxBytes: reader.value(OPTIONS.maxRecordingSize),
       withInput: reader.isOn(OPTIONS.recordInput),
@@ -213,7 +162,7 @@ function readHost(reader: OptionReader): HostConfig {
       level: reader.isOn(OPTIONS.debug) ? "debug" : "info",
       format: reader.value(OPTIONS.logFormat),
     },
-  };
+  } as const;
 }
 
 function readControlDir(reader: OptionReader): string {

@@ -93,25 +93,25 @@ export function readFleetRole(
 }
 
 function readHq(reader: OptionReader, auth: LoginConfig): FleetRole {
-  const hasSessions = reader.isOn(OPTIONS.hqSessions);
-  const sharedRegistry = readSharedRegistry(reader);
-  const credentials = readCredentials(reader, auth);
-  return { kind: "hq", hasSessions, sharedRegistry, credentials, joining: readJoining(reader, auth) };
+  return {
+    kind: "hq",
+    hasSessions: reader.isOn(OPTIONS.hqSessions),
+    sharedRegistry: readSharedRegistry(reader),
+    credentials: readCredentials(reader, auth),
+    joining: readJoining(reader, auth),
+  };
 }
 
 function readJoining(reader: OptionReader, auth: LoginConfig): JoiningConfig {
   const secret = reader.secret(OPTIONS.joinToken);
   const name = reader.value(OPTIONS.joinTokenName);
   const tokenSource = reader.sourceOf(OPTIONS.joinToken);
-  if (tokenSource !== undefined && reader.sourceOf(OPTIONS.joinTokenName) === undefined) {
+  if (tokenSource === undefined) {
+    const why = "for the token of --join-token-file: give that, too, or leave it out";
+    reader.refuseGiven([OPTIONS.joinTokenName], why);
+  } else if (reader.sourceOf(OPTIONS.joinTokenName) === undefined) {
     reader.refuse(
       `${tokenSource} needs --join-token-name: say which names remotes may join under with it, such as 'build-*'`,
-    );
-  }
-  if (tokenSource === undefined) {
-    reader.refuseGiven(
-      [OPTIONS.joinTokenName],
-      "for the token of --join-token-file: give that, too, or leave it out",
     );
   }
   return {
@@ -161,16 +161,14 @@ function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): 
   const dials = reader.isOn(OPTIONS.hqDial);
   checkEncryption(reader, url);
   if (dials) {
-    reader.refuseGiven(
-      [OPTIONS.remoteUrl],
-      "for an HQ that connects to the remote, which --hq-dial does in its place: leave one of them out",
-    );
+    const why =
+      "for an HQ that connects to the remote, which --hq-dial does in its place: leave one of them out";
+    reader.refuseGiven([OPTIONS.remoteUrl], why);
   }
   const given = reader.list(OPTIONS.machineLabel);
   const labels = given.length === 0 ? undefined : Object.fromEntries(given);
-  return url === undefined
-    ? undefined
-    : { kind: "remote", hq: { url, ...proof }, name, dials, url: ownUrl, labels };
+  if (url === undefined) return undefined;
+  return { kind: "remote", hq: { url, ...proof }, name, dials, url: ownUrl, labels };
 }
 
 /** By default the host name, if it is a valid remote name. */

@@ -1,7 +1,7 @@
 import { isLoopbackName } from "../lib/net/address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
 import type { RoleRule } from "../protocol/schemas/permission.ts";
-import { type SecretOption, titleOf, type ValueOption } from "./options/option.ts";
+import type { SecretOption, ValueOption } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
@@ -79,10 +79,8 @@ function readLocalBypass(reader: OptionReader): { readonly token: Secret | undef
     if (token === undefined && !reader.isOn(OPTIONS.noAuth)) reader.warn(OPEN_TO_THIS_MACHINE);
     return { token };
   }
-  reader.refuseGiven(
-    [OPTIONS.localAuthToken],
-    "for --allow-local-bypass alone: give that, too, or leave it out",
-  );
+  const why = "for --allow-local-bypass alone: give that, too, or leave it out";
+  reader.refuseGiven([OPTIONS.localAuthToken], why);
   return undefined;
 }
 
@@ -134,15 +132,11 @@ export function readPair(
 ): Pair {
   const username = reader.value(options.username);
   const password = reader.secret(options.password);
-  const usernameSource = reader.sourceOf(options.username);
-  const passwordSource = reader.sourceOf(options.password);
-  const [set, missing] =
-    usernameSource === undefined ? [passwordSource, options.username] : [usernameSource, options.password];
-  const isHalf = (usernameSource === undefined) !== (passwordSource === undefined);
+  const both = [options.username, options.password];
   return {
-    sources: [usernameSource, passwordSource].filter((source) => source !== undefined),
+    sources: both.map((option) => reader.sourceOf(option)).filter((source) => source !== undefined),
     credentials: username === undefined || password === undefined ? undefined : { username, password },
-    problem: isHalf ? `${set} is set without ${titleOf(missing)}: set both or none` : undefined,
+    problem: reader.incomplete(both, "set both or none"),
   };
 }
 

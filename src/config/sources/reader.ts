@@ -7,6 +7,7 @@ import {
   type Option,
   type SecretOption,
   type SwitchOption,
+  titleOf,
   type ValueOption,
 } from "../options/option.ts";
 import { isTrue } from "../options/value.ts";
@@ -52,6 +53,15 @@ export class OptionReader {
       const source = this.sourceOf(option);
       if (source !== undefined) this.refuse(`${source} is ${why}`);
     }
+  }
+
+  /** A message if some but not all of these options were given. */
+  incomplete(options: readonly Option[], why: string): string | undefined {
+    const sources = options.map((option) => this.sourceOf(option)).filter((source) => source !== undefined);
+    const missing = options.filter((option) => this.sourceOf(option) === undefined).map(titleOf);
+    if (sources.length === 0 || missing.length === 0) return undefined;
+    const set = `${sources.join(" and ")} ${sources.length > 1 ? "are" : "is"} set`;
+    return `${set} without ${missing.join(" and ")}: ${why}`;
   }
 
   warn(warning: string): void {
