@@ -123,8 +123,8 @@ export type Spelling = {
   readonly placeholder: string | undefined;
   readonly variable: string;
   readonly key: string;
-  /** The text is the path of a file that holds the secret. */
-  readonly isFile: boolean;
+  /** The text is a path, of the file that holds a secret or of something else. */
+  readonly isPath: boolean;
 };
 
 /** A secret has two spellings: itself, and the path of its file. Every other option has one. */
@@ -132,11 +132,12 @@ export function spellingsOf(option: Option): readonly [Spelling, ...Spelling[]] 
   const { name: key, hasFlag } = option;
   const variable = option.env ?? `TTYHQ_${key.replaceAll("-", "_").toUpperCase()}`;
   const flag = hasFlag === false ? undefined : `--${key}`;
-  const plain = { flag, variable, key, isFile: false };
+  const isPath = option.shape === "file" || (option.shape === "value" && option.isPath === true);
+  const plain = { flag, variable, key, isPath };
   if (option.shape === "switch") return [{ ...plain, placeholder: undefined }];
   if (option.shape === "file") return [{ ...plain, placeholder: "path" }];
   if (option.shape !== "secret") return [{ ...plain, placeholder: option.placeholder }];
-  const file = { variable: `${variable}_FILE`, key: `${key}-file`, isFile: true };
+  const file = { variable: `${variable}_FILE`, key: `${key}-file`, isPath: true };
   return [
     { ...plain, flag: option.hasPlainFlag ? flag : undefined, placeholder: "value" },
     { ...file, flag: flag && `${flag}-file`, placeholder: "path" },

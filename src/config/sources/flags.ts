@@ -8,7 +8,7 @@ export type Flags = Readonly<Record<string, unknown>>;
 type Collect = (value: string, previous: readonly string[] | undefined) => readonly string[];
 
 /** The part of a commander `Command` that is used here. */
-export type FlagTarget = {
+type FlagTarget = {
   option(flags: string, description: string): unknown;
   option(flags: string, description: string, collect: Collect): unknown;
 };
@@ -34,13 +34,13 @@ export function flagTexts(flags: Flags, flag: string): readonly string[] {
 }
 
 /** The name under which commander stores a flag: `--no-x` sets `x` to false. */
-export function attributeOf(flag: string): string {
+function attributeOf(flag: string): string {
   return flag.replace(/^--(?:no-)?/, "").replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function describe(option: Option, { isFile }: Spelling): string {
+function describe(option: Option, { isPath }: Spelling): string {
   const { prose, shape } = option;
-  if (isFile) return `File with: ${prose}`;
+  if (shape === "secret" && isPath) return `File with: ${prose}`;
   if (shape === "secret") return `${prose} Visible to other users of the machine; the file is not.`;
   if (shape === "list") return `${prose} May be repeated.`;
   return shape === "value" && option.fallbackText !== "" ? `${prose} (${option.fallbackText})` : prose;

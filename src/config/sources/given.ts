@@ -43,13 +43,13 @@ export type Given = {
   /** In order; the last one counts, except for a list. */
   readonly texts: readonly string[];
   readonly source: Source;
-  /** The text is the path of a file that holds the secret. */
-  readonly isFile: boolean;
+  /** Each text is a path. */
+  readonly isPath: boolean;
 };
 
 /** Two for a secret that one source gives both directly and as a file; none if the default applies. */
 export function givenFor(option: Option, { flags, env, file }: Sources): readonly Given[] {
-  const bySource: readonly ((spelling: Spelling) => Omit<Given, "isFile"> | undefined)[] = [
+  const bySource: readonly ((spelling: Spelling) => Omit<Given, "isPath"> | undefined)[] = [
     ({ flag: name = "" }) => ({ texts: flagTexts(flags, name), source: { kind: "flag", name } }),
     ({ variable: name }) => ({ texts: variableTexts(env, name, option), source: { kind: "variable", name } }),
     ({ key }) => file?.entries.get(key),
@@ -58,7 +58,7 @@ export function givenFor(option: Option, { flags, env, file }: Sources): readonl
     const found = spellingsOf(option).flatMap((spelling) => {
       const entry = given(spelling);
       const isGiven = entry !== undefined && (entry.texts.length > 0 || entry.source.kind === "file");
-      return isGiven ? [{ ...entry, isFile: spelling.isFile }] : [];
+      return isGiven ? [{ ...entry, isPath: spelling.isPath }] : [];
     });
     if (found.length > 0) return found;
   }

@@ -11,12 +11,12 @@ import {
   type ValueOption,
 } from "../options/option.ts";
 import { isTrue } from "../options/value.ts";
-import { absolutePath, type Given, givenFor, type Source, type Sources, sourceName } from "./given.ts";
+import { absolutePath, type Given, givenFor, type Sources, sourceName } from "./given.ts";
 
-type GivenText = { readonly text: string; readonly source: Source; readonly isFile: boolean };
+type GivenText = Omit<Given, "texts"> & { readonly text: string };
 
 /** The value that an option has because of another one. */
-export type Implied = { readonly text: string; readonly because: string };
+type Implied = { readonly text: string; readonly because: string };
 
 /**
  * Reads options from their sources. Invalid values become problems and count as the default, so that one start reports
@@ -68,7 +68,6 @@ export class OptionReader {
     this.#warnings.add(warning);
   }
 
-  /** Records the value that an option has because of another one. */
   imply(option: Option, implied: Implied): void {
     this.#implied.set(option, implied);
   }
@@ -77,9 +76,12 @@ export class OptionReader {
     return this.#implied.get(option);
   }
 
-  /** The texts given for an option, valid or not. */
+  /** The texts given for an option, valid or not; paths are absolute. */
   givenFor(option: Option): readonly Given[] {
-    return givenFor(option, this.#sources);
+    return givenFor(option, this.#sources).map((given) => {
+      const absolute = (text: string): string => absolutePath(text, given.source, this.#sources);
+      return given.isPath ? { ...given, texts: given.texts.map(absolute) } : given;
+    });
   }
 
   /** The source of an option, as messages begin with it; `undefined` if the default applies. */
@@ -95,17 +97,11 @@ export class OptionReader {
 
   /** Paths are absolute. */
   value<T>(option: ValueOption<T>): T {
-    const { fallback, isPath } = option;
+    const { fallback, isPath, parse } = option;
     const given = this.#last(option);
-    const parse = (text: string): T => option.parse(isPath ? this.absolute(option, text) : text);
     if (given !== undefined) return this.#parse(given, parse, fallback);
-    return isPath && typeof fallback === "string" ? parse(fallback) : fallback;
-  }
-
-  /** Makes a path absolute, relative to the place where the option was given. */
-  absolute(option: Option, path: string): string {
-    const [given] = this.givenFor(option);
-    return absolutePath(path, given?.source ?? { kind: "default" }, this.#sources);
+    const isDefaultPath = isPath === true && typeof fallback === "string";
+    return isDefaultPath ? parse(absolutePath(fallback, { kind: "default" }, this.#sources)) : fallback;
   }
 
   list<T>(option: ListOption<T>): readonly T[] {
@@ -133,7 +129,7 @@ export class OptionReader {
     const [, other] = this.givenFor(option);
     if (given === undefined) return undefined;
     const from = sourceName(given.source);
-    const isVisible = given.source.kind === "flag" && !given.isFile;
+    const isVisible = given.source.kind === "flag" && !given.isPath;
     if (isVisible && option.isSecret?.(given.text) !== false) {
       this.warn(
         `${from}: other users of this machine can see it in the list of processes; give ${flagOf(option)} or ${envOf(option)} instead`,
@@ -143,7 +139,7 @@ export class OptionReader {
       this.refuse(`${from} and ${sourceName(other.source)} are both set: set one of them`);
       return undefined;
     }
-    const bytes = given.isFile
+    const bytes = given.isPath
       ? withoutNewline(this.#fileBytes(given))
       : new TextEncoder().encode(given.text);
     if (bytes !== undefined && bytes.length < option.minBytes) {
@@ -154,7 +150,7 @@ export class OptionReader {
 
   #fileBytes({ text, source }: GivenText): Uint8Array | undefined {
     try {
-      return this.#sources.readFile(absolutePath(text, source, this.#sources));
+      return this.#sources.readFile(text);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.refuse(`${sourceName(source)}: cannot read the file: ${reason}`);

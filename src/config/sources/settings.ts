@@ -5,7 +5,7 @@ import { placeName, type Source, sourceName } from "./given.ts";
 import type { OptionReader } from "./reader.ts";
 
 /** Where a setting comes from: a source, the option that implies it, or the default. */
-export type SettingSource =
+type SettingSource =
   | Source
   | { readonly kind: "implied"; readonly by: string }
   | { readonly kind: "default" };
@@ -17,7 +17,7 @@ export type Setting = {
   readonly value: string | boolean | readonly string[] | undefined;
   /** Secrets only. */
   readonly isSet?: boolean;
-  readonly secretFile?: string;
+  readonly secretFile?: string | undefined;
   readonly source: SettingSource;
 };
 
@@ -37,9 +37,8 @@ function settingOf(reader: OptionReader, option: Option): Setting {
   const source = given?.source ?? { kind: "default" };
   if (option.shape !== "secret")
     return { name, value: shownValue(reader, option, given?.texts ?? []), source };
-  const path = given?.isFile === true ? given.texts.at(-1) : undefined;
-  const secretFile = path === undefined ? {} : { secretFile: reader.absolute(option, path) };
-  return { name, value: undefined, isSet: given !== undefined, source, ...secretFile };
+  const secretFile = given?.isPath === true ? given.texts.at(-1) : undefined;
+  return { name, value: undefined, isSet: given !== undefined, source, secretFile };
 }
 
 function shownValue(
@@ -49,17 +48,10 @@ function shownValue(
 ): Setting["value"] {
   if (option.shape === "switch") return reader.isOn(option);
   if (option.shape === "list") return texts;
-  const fallback =
-    option.shape === "value" && typeof option.fallback === "string" ? option.fallback : undefined;
-  const text = texts.at(-1) ?? (isPath(option) ? fallback : undefined);
-  if (text !== undefined) return isPath(option) ? reader.absolute(option, text) : text;
-  return option.shape === "value" ? option.fallbackText || undefined : undefined;
-}
-
-function isPath(option: Option): boolean {
-  return (
-    option.shape === "file" || option.shape === "secret" || (option.shape === "value" && !!option.isPath)
-  );
+  const text = texts.at(-1);
+  if (text !== undefined || option.shape === "file") return text;
+  const isPath = option.isPath === true && typeof option.fallback === "string";
+  return isPath ? String(reader.value(option)) : option.fallbackText || undefined;
 }
 
 /** In a few words: `--port`, `TTYHQ_PORT`, `config.yaml:3:7`, `default`. */
@@ -83,11 +75,10 @@ export function flagWords(
   for (const option of optionsFor(role)) {
     const flag = flagOf(option);
     if (option === OPTIONS.config || flag === undefined) continue;
-    for (const { texts, source, isFile } of reader.givenFor(option)) {
+    for (const { texts, source, isPath } of reader.givenFor(option)) {
       if (!kinds.includes(source.kind)) continue;
-      if (option.shape === "secret" && !isFile) visible.push(source.name);
-      else if (option.shape !== "switch")
-        for (const text of texts) words.push(flag, isPath(option) ? reader.absolute(option, text) : text);
+      if (option.shape === "secret" && !isPath) visible.push(source.name);
+      else if (option.shape !== "switch") words.push(...texts.flatMap((text) => [flag, text]));
       else if (reader.isOn(option)) words.push(flag);
     }
   }
