@@ -44,8 +44,17 @@ function parsed({ name, bytes }: ConfigFileContent): Parsed {
   if (bytes.length > MAX_CONFIG_FILE_BYTES) {
     throw new ConfigError([`${name}: has more than ${MAX_CONFIG_FILE_BYTES} bytes`]);
   }
+  const text = textOf(name, bytes);
   const lines = new LineCounter();
-  const document = documentOf(textOf(name, bytes), { name, lines });
+  let document: Document.Parsed;
+  try {
+    // Duplicate keys are reported below, with both places; excerpts could show a secret.
+    document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
+  } catch (error) {
+    // For too deep nesting.
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError([`${name}: must be a mapping from names of options to their values`]);
+  }
   const wrong = [...document.errors, ...document.warnings].slice(0, MAX_SYNTAX_PROBLEMS);
   if (wrong.length === 0) return { document, lines };
   throw new ConfigError(
@@ -73,20 +82,6 @@ function textOf(name: string, bytes: Uint8Array): string {
   }
 }
 
-function documentOf(
-  text: string,
-  { name, lines }: { readonly name: string; readonly lines: LineCounter },
-): Document.Parsed {
-  try {
-    // Duplicate keys are reported below, with both places; excerpts could show a secret.
-    return parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
-  } catch (error) {
-    // For too deep nesting.
-    if (!(error instanceof RangeError)) throw error;
-    throw new ConfigError([`${name}: must be a mapping from names of options to their values`]);
-  }
-}
-
 class FileReader {
   readonly problems: string[] = [];
   readonly #path: string;
@@ -101,16 +96,13 @@ class FileReader {
   entries(): ReadonlyMap<string, ConfigEntry> {
     const { contents } = this.#parsed.document;
     const entries = new Map<string, ConfigEntry>();
-    if (contents === null || (isScalar(contents) && contents.value === null)) return entries;
+    if (contents === null || isNothing(contents)) return entries;
     if (!isMap(contents)) throw new ConfigError([`${this.#place(contents)}: ${NO_MAPPING}`]);
-    for (const { key, value } of contents.items) this.#add(entries, { key, value });
+    for (const { key, value } of contents.items) this.#add(entries, key, value);
     return entries;
   }
 
-  #add(
-    entries: Map<string, ConfigEntry>,
-    { key, value }: { readonly key: Node; readonly value: Node | null },
-  ) {
+  #add(entries: Map<string, ConfigEntry>, key: Node, value: Node | null): void {
     const name = this.#text(key);
     const option = OPTION_OF.get(name ?? "");
     const first = entries.get(name ?? "");
@@ -131,7 +123,7 @@ class FileReader {
       const text = this.#text(each);
       if (text !== undefined) return [text];
       const wanted = shape === "list" ? "a list of texts" : "one text, number or truth value";
-      const empty = !isList && isNothing(each) ? EMPTY : "";
+      const empty = !isList && isNothing(each) ? ", and is empty: give one, or leave the option out" : "";
       this.problems.push(`${sourceName(source)}: must be ${wanted}${empty}`);
       return [];
     });
@@ -148,11 +140,9 @@ class FileReader {
     this.#aliases += 1;
     const found = node.resolve(this.#parsed.document);
     if (this.#aliases <= MAX_ALIASES && found !== undefined) return found;
-    const problem =
-      found === undefined
-        ? "nothing above has this name: put a text that begins with * between quotes"
-        : `is an alias more than the ${MAX_ALIASES} that a file may have`;
-    throw new ConfigError([`${this.#place(node)}: ${problem}`]);
+    const unknownAlias = "nothing above has this name: put a text that begins with * between quotes";
+    const tooMany = `is an alias more than the ${MAX_ALIASES} that a file may have`;
+    throw new ConfigError([`${this.#place(node)}: ${found === undefined ? unknownAlias : tooMany}`]);
   }
 
   #place(node: Node): string {
@@ -167,7 +157,6 @@ class FileReader {
 
 const TEXT_TAG = "tag:yaml.org,2002:str";
 const NO_MAPPING = "must be a mapping from names of options to their values, such as port: 4020";
-const EMPTY = ", and is empty: give one, or leave the option out";
 
 function isNothing(node: unknown): boolean {
   return node === null || (isScalar(node) && node.value === null);
