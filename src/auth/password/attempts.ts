@@ -43,14 +43,13 @@ export class LoginAttempts {
   /** Address and user of successful logins. */
   readonly #proven: ExpiringMap<string, true>;
   readonly #now: () => number;
-
   readonly #others: FailedLogins | undefined;
 
   /** `now`: monotonic milliseconds. `others`: the failures of other HQs are counted as well. */
   constructor(now: () => number, others?: FailedLogins) {
     const minute = { max: FAILED_LOGINS_PER_MINUTE, windowMs: LOGIN_WINDOW_MS, now };
     this.#places = failuresByKey(minute, LOGIN_PENALTY_MEMORY_MS);
-    this.#users = failuresByKey(minute);
+    this.#users = failuresByKey({ ...minute, maxFromOne: FAILED_LOGINS_PER_MINUTE / 2 });
     this.#hours = failuresByKey({ max: FAILED_LOGINS_PER_HOUR, windowMs: HOUR_MS, now });
     this.#proven = new ExpiringMap({ lifetimeMs: PROVEN_LOGIN_MS, maxEntries: MAX_COUNTED_LOGINS, now });
     this.#now = now;
@@ -76,18 +75,21 @@ export class LoginAttempts {
     const place = addressKey(address);
     // Hashed, to bound the size of names.
     const name = user === undefined ? undefined : createHash("sha256").update(user).digest("base64url");
-    const counts = this.#countsOf(place, name);
-    this.#refuseBeyondLimit(counts.limiting);
+    const { all, limiting, punished } = this.#countsOf(place, name);
+    this.#refuseBeyondLimit(limiting);
     const failure = { at: this.#now(), from: place };
-    counts.add(failure);
+    for (const each of all) each.add(failure);
+    const takeBack = (): void => {
+      for (const each of all) each.takeBack(failure);
+    };
     return {
       succeed: () => {
-        counts.takeBack(failure);
+        takeBack();
         if (name !== undefined) this.#proven.set(pairOf(place, name), true);
       },
       fail: (error) => {
-        if (!isWrongGuess(error)) return counts.takeBack(failure);
-        counts.strike(failure.at);
+        if (!isWrongGuess(error)) return takeBack();
+        punished.strike(failure.at);
         this.#others?.tell(JSON.stringify({ place, name } satisfies SharedFailure));
       },
     };
@@ -96,32 +98,21 @@ export class LoginAttempts {
   #failedElsewhere(text: string, agoMs: number): void {
     const { place, name } = SharedFailure.parse(JSON.parse(text));
     const at = this.#now() - agoMs;
-    const counts = this.#countsOf(place, name);
-    counts.add({ at, from: place });
-    counts.strike(at);
+    const { all, punished } = this.#countsOf(place, name);
+    for (const each of all) each.add({ at, from: place });
+    punished.strike(at);
   }
 
-  /** What a try counts for. `limiting`: what it is refused by. */
   #countsOf(place: string, name: string | undefined): Counts {
-    const pair = name === undefined ? undefined : pairOf(place, name);
-    const isProven = pair !== undefined && this.#proven.get(pair) !== undefined;
     const byAddress = this.#places(place);
-    const byPair = pair === undefined ? [] : [this.#places(pair)];
-    const byUser = name === undefined || isProven ? [] : [this.#users(name)];
-    const byHour = pair === undefined || isProven ? [] : [this.#hours(pair)];
-    return {
-      limiting: isProven ? byPair : [byAddress, ...byUser, ...byHour],
-      add: (failure) => {
-        for (const each of [byAddress, ...byPair, ...byHour]) each.add(failure);
-        for (const each of byUser) each.add(failure, FAILED_LOGINS_PER_MINUTE / 2);
-      },
-      takeBack: (failure) => {
-        for (const each of [byAddress, ...byPair, ...byUser, ...byHour]) each.takeBack(failure);
-      },
-      strike: (at) => {
-        for (const each of isProven ? byPair : [byAddress]) each.strike(at);
-      },
-    };
+    if (name === undefined) return { all: [byAddress], limiting: [byAddress], punished: byAddress };
+    const pair = pairOf(place, name);
+    const byPair = this.#places(pair);
+    if (this.#proven.get(pair) !== undefined) {
+      return { all: [byAddress, byPair], limiting: [byPair], punished: byPair };
+    }
+    const limiting = [byAddress, this.#users(name), this.#hours(pair)];
+    return { all: [...limiting, byPair], limiting, punished: byAddress };
   }
 
   #refuseBeyondLimit(all: readonly Failures[]): void {
@@ -134,11 +125,11 @@ export class LoginAttempts {
   }
 }
 
+/** A failed try counts in `all`. A try is refused by `limiting`; `punished` decides on longer waits. */
 type Counts = {
+  readonly all: readonly Failures[];
   readonly limiting: readonly Failures[];
-  add(failure: Failure): void;
-  takeBack(failure: Failure): void;
-  strike(at: number): void;
+  readonly punished: Failures;
 };
 
 /** Of another HQ: an addressKey and the hash of a user's name. */
@@ -151,13 +142,18 @@ function pairOf(place: string, name: string): string {
 
 type Attempt = { readonly succeed: () => void; readonly fail: (error: unknown) => void };
 type Failure = { readonly at: number; readonly from: string };
-type Limit = { readonly max: number; readonly windowMs: number; readonly now: () => number };
+type Limit = {
+  readonly max: number;
+  /** Of these at most so many from one address. */
+  readonly maxFromOne?: number;
+  readonly windowMs: number;
+  readonly now: () => number;
+};
 
 /** Keys without failures are not stored. */
 function failuresByKey(limit: Limit, lifetimeMs: number = limit.windowMs): (key: string) => Failures {
-  const known = new ExpiringMap<string, Failures>({
-    ...{ lifetimeMs, maxEntries: MAX_COUNTED_LOGINS, now: limit.now },
-  });
+  const { now } = limit;
+  const known = new ExpiringMap<string, Failures>({ lifetimeMs, maxEntries: MAX_COUNTED_LOGINS, now });
   return (key) => known.get(key) ?? new Failures(limit, (failures) => known.set(key, failures));
 }
 
@@ -184,8 +180,8 @@ class Failures {
     return Math.max(0, this.#closedUntil - now(), isFull ? first.at + windowMs - now() : 0);
   }
 
-  /** At most `maxFromOne` from one address. */
-  add(failure: Failure, maxFromOne = Number.POSITIVE_INFINITY): void {
+  add(failure: Failure): void {
+    const { maxFromOne = Number.POSITIVE_INFINITY } = this.#limit;
     if (this.#recent.filter(({ from }) => from === failure.from).length < maxFromOne)
       this.#replace([...this.#recent, failure].toSorted((one, other) => one.at - other.at));
   }
