@@ -2,7 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
-import { LiveRecords, type RecordStore, type TicketStore } from "../../lib/data/live-records.ts";
+import {
+  LiveRecords,
+  localRecords,
+  type RecordStore,
+  type TicketStore,
+} from "../../lib/data/live-records.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
 
@@ -51,21 +56,7 @@ export function memoryRecords(now: () => number): RecordStore {
 }
 
 function recordStore(instanceId: string, records: LiveRecords, save: Save): RecordStore {
-  return {
-    instanceId,
-    tickets: memoryTickets(() => performance.now()),
-    get: (id) => records.get(id),
-    find: async (id) => records.get(id),
-    list: (kind) => records.list(kind),
-    put: async (record) => {
-      if (records.put(record)) await save();
-    },
-    end: async (ended) => {
-      for (const { id, expiresAtS } of ended) records.end(id, expiresAtS);
-      if (ended.length > 0) await save();
-    },
-    watch: (listener) => records.watch(listener),
-  };
+  return { ...localRecords(records, save), instanceId, tickets: memoryTickets(() => performance.now()) };
 }
 
 /** One write at a time; all calls in the meantime share the next one. */

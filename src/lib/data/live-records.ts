@@ -109,18 +109,25 @@ export async function putOrEnd(records: Pick<RecordStore, "put" | "end">, record
 
 /** Records that end with the process. */
 export function memoryRecords(now: () => number): UpdatableRecords {
-  const records = new LiveRecords(now);
+  return localRecords(new LiveRecords(now), async () => {});
+}
+
+/** Records of this process alone. `save` stores them after a change. */
+export function localRecords(records: LiveRecords, save: () => Promise<void>): UpdatableRecords {
   const get = (id: string): LiveRecord | undefined => records.get(id);
+  const put = async (record: LiveRecord): Promise<void> => {
+    if (records.put(record)) await save();
+  };
   return {
-    get,
+    ...{ get, put },
     find: async (id) => get(id),
     latest: async (id) => get(id),
     list: (kind) => records.list(kind),
-    put: async (record) => void records.put(record),
     end: async (all) => {
       for (const { id, expiresAtS } of all) records.end(id, expiresAtS);
+      if (all.length > 0) await save();
     },
-    update: async (id, change) => void records.put(await change(get(id))),
+    update: async (id, change) => await put(await change(get(id))),
     watch: (listener) => records.watch(listener),
   };
 }
