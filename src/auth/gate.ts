@@ -130,7 +130,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     password: hasLogin ? password : "not required",
     keys: modes.sshKeys ? keyLoginOf(options, users, records.tickets) : undefined,
   });
-  const prove = chain(hasLogin ? waysOf(modes, options, parts) : waysWithoutLogin(options, users));
+  const prove = chain(waysOf(modes, options, parts));
   const admit = admission(users, groupsOf(modes, options));
   const checked = checkAccounts(
     {
@@ -163,16 +163,15 @@ function loginTally(): Gate["logins"] {
   const kinds = ["password", "second-factor", "link", "ssh-key"].flatMap((method) =>
     ["ok", "refused", "limited", "failed"].map((result) => [method, result]),
   );
-  const others = [
-    ["basic", "refused"],
+  const oidc = [
     ["oidc", "ok"],
     ["oidc", "refused"],
   ];
-  return new Tally("method", "result").expecting(...kinds, ...others);
+  return new Tally("method", "result").expecting(...kinds, ...oidc, ["basic", "refused"]);
 }
 
 async function secondFactorOf(
-  { requireSecondFactor: isRequired }: LoginModes,
+  { requireSecondFactor }: LoginModes,
   { openFactors }: GateOptions,
   tickets: TicketStore,
 ): Promise<SecondFactor> {
@@ -180,7 +179,8 @@ async function secondFactorOf(
     store: await openFactors(),
     pending: new Tickets(SECOND_FACTORS, PendingFactor, tickets),
     enrolmentCodes: new Tickets(ENROLMENT_CODES, z.string(), tickets),
-    ...{ isRequired, now: () => new Date() },
+    isRequired: requireSecondFactor,
+    now: () => new Date(),
   });
 }
 
@@ -212,35 +212,23 @@ function keyLoginOf(
   return new KeyLogin({ isKeyOf, users, tickets, ...clocks });
 }
 
-function waysWithoutLogin(options: GateOptions, users: Users): readonly Way[] {
-  return [...machineToken(options, users), everyoneIs(options.serverUser, "none")];
-}
-
 /** In the order in which they are asked. */
 function waysOf(
   { identity, localBypass }: LoginModes,
   options: GateOptions,
   parts: Pick<Gate, "tokens" | "tickets" | "users" | "attempts" | "logins">,
 ): readonly Way[] {
-  const {
-    serverUser,
-    hqCredentials: credentials,
-    openRegistration = false,
-    proxyProof: proof,
-    log,
-  } = options;
+  const { config, serverUser, machineToken, hqCredentials: credentials, log } = options;
   const { tokens, tickets, users } = parts;
-  const ways: Way[] = [...machineToken(options, users), byBearer(tokens), byQueryToken(tokens, tickets)];
-  if (identity !== undefined) ways.push(byProxyIdentity(identity, proof));
+  const ways: Way[] = machineToken === undefined ? [] : [byMachineToken(machineToken, { serverUser, users })];
+  if (config.mode === "none") return [...ways, everyoneIs(serverUser, "none")];
+  ways.push(byBearer(tokens), byQueryToken(tokens, tickets));
+  if (identity !== undefined) ways.push(byProxyIdentity(identity, options.proxyProof));
   if (localBypass !== undefined) ways.push(byLocalBypass({ serverUser, ...localBypass }));
   // After better proofs, because a Basic header may be the login of a proxy in front.
   if (credentials !== undefined) ways.push(byBasic({ ...parts, credentials, log }));
-  if (openRegistration) ways.push(openRegistry(serverUser));
+  if (options.openRegistration === true) ways.push(openRegistry(serverUser));
   return ways;
-}
-
-function machineToken({ machineToken: token, serverUser }: GateOptions, users: Users): readonly Way[] {
-  return token === undefined ? [] : [byMachineToken(token, { serverUser, users })];
 }
 
 /** Of the users of this system; not looked up unless an option gives a role to a group. */

@@ -105,12 +105,12 @@ export class Login {
     const { secondFactor, attempts } = this.#parts;
     if (secondFactor === undefined) throw new ServiceError("unauthorized", "no second factor is required");
     const pending = await attempts.guard({ address }, () => secondFactor.take(challengeId));
-    let recoveryCodes: readonly string[] | undefined;
+    let recoveryCodes: string[] | undefined;
     const issued = await this.#admit("second-factor", { address, client, user: pending.user }, async () => {
       recoveryCodes = await secondFactor.prove(pending, proof);
       return pending.user;
     });
-    return { ...issued, ...(recoveryCodes && { recoveryCodes: [...recoveryCodes] }) };
+    return { ...issued, recoveryCodes };
   }
 
   /** A token for the ticket of a login link. ServiceError `unauthorized`, `rate_limited`. */

@@ -1,6 +1,5 @@
 // The second factor of password logins.
-
-import { createHash, randomInt } from "node:crypto";
+import { createHash, randomBytes, randomInt } from "node:crypto";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { parseOrigin } from "../../lib/net/origin.ts";
@@ -19,8 +18,7 @@ import type { Tickets } from "../tokens/tickets.ts";
 import type { FactorStore, KeptPasskey } from "./factor-store.ts";
 import {
   assertionOptions,
-  newCeremony,
-  type RelyingParty,
+  type Ceremony,
   registrationOptions,
   verifiedAssertion,
   verifiedRegistration,
@@ -64,20 +62,14 @@ export class SecondFactor {
     const { store, pending, isRequired } = this.#options;
     const { passkeys, recovery } = await store.get(user);
     if (passkeys.length === 0 && !isRequired) return;
-    const party = partyOf(origin);
-    const own = passkeys.filter(({ rpId }) => rpId === party?.rpId);
+    const ceremony = newCeremony(origin);
+    const own = passkeys.filter(({ rpId }) => rpId === ceremony?.rpId);
     // One challenge for both; the authenticator's answer says which of them it is for.
-    const ceremony = party && newCeremony(party);
     const assertion = ceremony && own.length > 0 ? await assertionOptions(ceremony, own) : undefined;
     const registration = ceremony && (await registrationOptions(ceremony, user, passkeys));
     const challengeId = await pending.issue({ user, party: ceremony, isIn: false });
-    const details: SecondFactorChallenge = {
-      ...{ challengeId, recoveryCodes: recovery.length },
-      ...(assertion === undefined ? {} : { assertion }),
-      ...(registration === undefined ? {} : { registration }),
-    };
-    const isNew = passkeys.length === 0;
-    throw new ServiceError("second_factor_required", wordsFor(details, isNew), { details });
+    const details = { challengeId, assertion, registration, recoveryCodes: recovery.length };
+    throw new ServiceError("second_factor_required", wordsFor(details, passkeys.length === 0), { details });
   }
 
   /** A challenge is valid once. ServiceError `unauthorized`. */
@@ -91,7 +83,7 @@ export class SecondFactor {
   async prove(
     pending: PendingFactor,
     { assertion, registration, enrolmentCode, recoveryCode }: Omit<SecondFactorProof, "challengeId">,
-  ): Promise<readonly string[] | undefined> {
+  ): Promise<string[] | undefined> {
     if (recoveryCode !== undefined) await this.useRecoveryCode(pending.user, recoveryCode);
     else if (assertion !== undefined) await this.#useAssertion(pending, assertion);
     else if (registration !== undefined)
@@ -113,12 +105,9 @@ export class SecondFactor {
 
   async list(user: string): Promise<PasskeyList> {
     const { store, isRequired } = this.#options;
-    const { passkeys, recovery } = await store.get(user);
-    return {
-      passkeys: passkeys.map((each) => Passkey.parse(each)),
-      recoveryCodes: recovery.length,
-      isRequired,
-    };
+    const { passkeys: kept, recovery } = await store.get(user);
+    const passkeys = kept.map((each) => Passkey.parse(each));
+    return { passkeys, recoveryCodes: recovery.length, isRequired };
   }
 
   /** The options with which a logged-in user's browser creates a passkey. */
@@ -126,15 +115,15 @@ export class SecondFactor {
     user: string,
     origin: string | undefined,
   ): Promise<{ readonly challengeId: string; readonly registration: Readonly<Record<string, unknown>> }> {
-    const party = partyOf(origin);
+    const { store, pending } = this.#options;
+    const party = newCeremony(origin);
     if (party === undefined) {
       const message = "passkeys need a host name, and https or localhost: open the server by its name";
       throw new ServiceError("invalid_request", message);
     }
-    const { passkeys } = await this.#options.store.get(user);
-    const ceremony = newCeremony(party);
-    const registration = await registrationOptions(ceremony, user, passkeys);
-    const challengeId = await this.#options.pending.issue({ user, party: ceremony, isIn: true });
+    const { passkeys } = await store.get(user);
+    const registration = await registrationOptions(party, user, passkeys);
+    const challengeId = await pending.issue({ user, party, isIn: true });
     return { challengeId, registration };
   }
 
@@ -166,7 +155,7 @@ export class SecondFactor {
   }
 
   /** Replaces the recovery codes. ServiceError `passkey_not_found` for a user without passkeys. */
-  async renewCodes(user: string): Promise<readonly string[]> {
+  async renewCodes(user: string): Promise<string[]> {
     const codes = newRecoveryCodes();
     await this.#options.store.change(user, ({ passkeys }) => {
       if (passkeys.length === 0) throw new ServiceError("passkey_not_found", "add a passkey first");
@@ -192,7 +181,7 @@ export class SecondFactor {
     pending: PendingFactor,
     registration: NewCredential,
     code: string | undefined,
-  ): Promise<readonly string[] | undefined> {
+  ): Promise<string[] | undefined> {
     const { user } = pending;
     const made = await this.#made(pending, FIRST_PASSKEY_NAME, registration);
     if (code === undefined) {
@@ -215,7 +204,7 @@ export class SecondFactor {
 
   /** `newCodes`: when the recovery codes are replaced. */
   async #keep(user: string, made: KeptPasskey, newCodes: "first" | "always"): Promise<PasskeyMade> {
-    let codes: readonly string[] | undefined;
+    let codes: string[] | undefined;
     await this.#options.store.change(user, ({ passkeys, recovery }) => {
       if (passkeys.length >= MAX_PASSKEYS) {
         throw new ServiceError("too_many_passkeys", `you have ${MAX_PASSKEYS} passkeys: remove one first`);
@@ -223,16 +212,17 @@ export class SecondFactor {
       codes = newCodes === "always" || passkeys.length === 0 ? newRecoveryCodes() : undefined;
       return { passkeys: [...passkeys, made], recovery: codes?.map(recoveryHash) ?? recovery };
     });
-    return { passkey: Passkey.parse(made), ...(codes === undefined ? {} : { recoveryCodes: [...codes] }) };
+    return { passkey: Passkey.parse(made), recoveryCodes: codes };
   }
 }
 
 /** `undefined` where WebAuthn does not work: without a page, under an IP address, or without encryption. */
-function partyOf(origin: string | undefined): RelyingParty | undefined {
+function newCeremony(origin: string | undefined): Ceremony | undefined {
   const url = origin === undefined || parseOrigin(origin) === undefined ? undefined : new URL(origin);
   if (url === undefined || isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0) return undefined;
   const isLocal = url.hostname === "localhost" || url.hostname.endsWith(".localhost");
-  return url.protocol === "https:" || isLocal ? { origin: url.origin, rpId: url.hostname } : undefined;
+  if (url.protocol !== "https:" && !isLocal) return undefined;
+  return { origin: url.origin, rpId: url.hostname, challenge: randomBytes(32).toString("base64url") };
 }
 
 function wordsFor({ assertion, registration }: SecondFactorChallenge, isNew: boolean): string {
@@ -249,16 +239,14 @@ const LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const GROUPS = 4;
 const GROUP_LENGTH = 4;
 
-export function newRecoveryCodes(): readonly string[] {
-  return Array.from({ length: COUNT }, () => Array.from({ length: GROUPS }, newGroup).join("-"));
+function newRecoveryCodes(): string[] {
+  const letter = (): string => LETTERS.charAt(randomInt(LETTERS.length));
+  const group = (): string => Array.from({ length: GROUP_LENGTH }, letter).join("");
+  return Array.from({ length: COUNT }, () => Array.from({ length: GROUPS }, group).join("-"));
 }
 
 /** Ignores case, spaces and hyphens. */
-export function recoveryHash(code: string): string {
+function recoveryHash(code: string): string {
   const plain = code.toUpperCase().replaceAll(/[^A-Z0-9]/g, "");
   return createHash("sha256").update(`ttyhq recovery code\n${plain}`).digest("base64url");
-}
-
-function newGroup(): string {
-  return Array.from({ length: GROUP_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join("");
 }

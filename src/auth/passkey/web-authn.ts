@@ -1,23 +1,15 @@
 // WebAuthn: the only importer of its library, loaded on first use.
-import { randomBytes } from "node:crypto";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Assertion, NewCredential } from "../../protocol/schemas/passkey.ts";
 import type { KeptPasskey } from "./factor-store.ts";
 
-/** The page's origin, and its host name, to which a passkey is bound. */
-export type RelyingParty = { readonly origin: string; readonly rpId: string };
-
-export type Ceremony = RelyingParty & { readonly challenge: string };
+/** The page's origin, its host name, to which a passkey is bound, and 256 random bits. */
+export type Ceremony = { readonly origin: string; readonly rpId: string; readonly challenge: string };
 
 type Options = Readonly<Record<string, unknown>>;
 
 const RP_NAME = "ttyhq";
 const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
-
-/** 256 random bits. */
-export function newCeremony(party: RelyingParty): Ceremony {
-  return { ...party, challenge: randomBytes(32).toString("base64url") };
-}
 
 export async function registrationOptions(
   { rpId, challenge }: Ceremony,

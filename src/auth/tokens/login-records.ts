@@ -180,11 +180,7 @@ export class LoginRecords {
   }
 
   #valueOf({ user, method, address, client }: NewLogin): Kept {
-    return {
-      ...{ user, method, createdAt: this.#iso() },
-      ...(address === undefined ? {} : { address }),
-      ...(client === undefined ? {} : { client: client.slice(0, MAX_CLIENT_LENGTH) }),
-    };
+    return { user, method, createdAt: this.#iso(), address, client: client?.slice(0, MAX_CLIENT_LENGTH) };
   }
 
   #sinceMs(time: string): number {

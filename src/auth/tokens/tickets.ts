@@ -17,25 +17,19 @@ import {
 } from "../../protocol/limits.ts";
 
 /** For `/ws` and event streams, where a browser cannot send a header (contract 5.5). */
-export const WS_TICKETS: TicketKind = {
-  ...{ name: "ws", lifetimeMs: WS_TICKET_LIFETIME_MS, maxEntries: MAX_WS_TICKETS },
-};
+export const WS_TICKETS = kind("ws", WS_TICKET_LIFETIME_MS, MAX_WS_TICKETS);
 /** For logins that need a second factor, and for creating passkeys. */
-export const SECOND_FACTORS: TicketKind = {
-  ...{ name: "second-factor", lifetimeMs: SECOND_FACTOR_LIFETIME_MS, maxEntries: MAX_SECOND_FACTORS },
-};
+export const SECOND_FACTORS = kind("second-factor", SECOND_FACTOR_LIFETIME_MS, MAX_SECOND_FACTORS);
 /** For logins with an SSH key. */
-export const SSH_CHALLENGES: TicketKind = {
-  ...{ name: "ssh-challenge", lifetimeMs: SSH_CHALLENGE_LIFETIME_MS, maxEntries: MAX_SSH_CHALLENGES },
-};
+export const SSH_CHALLENGES = kind("ssh-challenge", SSH_CHALLENGE_LIFETIME_MS, MAX_SSH_CHALLENGES);
 /** For creating a passkey during a login; the holder is the user. */
-export const ENROLMENT_CODES: TicketKind = {
-  ...{ name: "enrolment", lifetimeMs: ENROLMENT_CODE_LIFETIME_S * 1000, maxEntries: MAX_ENROLMENT_CODES },
-};
+export const ENROLMENT_CODES = kind("enrolment", ENROLMENT_CODE_LIFETIME_S * 1000, MAX_ENROLMENT_CODES);
 /** For the login link that a server prints at startup. */
-export const LOGIN_LINKS: TicketKind = {
-  ...{ name: "login-link", lifetimeMs: LOGIN_LINK_LIFETIME_MS, maxEntries: MAX_LOGIN_LINKS },
-};
+export const LOGIN_LINKS = kind("login-link", LOGIN_LINK_LIFETIME_MS, MAX_LOGIN_LINKS);
+
+function kind(name: string, lifetimeMs: number, maxEntries: number): TicketKind {
+  return { name, lifetimeMs, maxEntries };
+}
 
 /** Short-lived single-use secrets, each for a holder. Only hashes are stored, so a lookup's time reveals nothing. */
 export class Tickets<Holder> {
