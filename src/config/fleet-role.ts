@@ -2,7 +2,6 @@
 import { isLoopbackName } from "../lib/net/address.ts";
 import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
-import type { Labels } from "../protocol/schemas/remote.ts";
 import { type LoginConfig, readPair, warnOfUnused } from "./login.ts";
 import type { Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
@@ -11,42 +10,10 @@ import type { OptionReader } from "./sources/reader.ts";
 
 export type FleetRole =
   | { readonly kind: "standalone" }
-  | {
-      readonly kind: "hq";
-      /** Whether the HQ has its own sessions, as the remote `local`. */
-      readonly hasSessions: boolean;
-      /** The pair for Basic; `undefined` with `--no-hq-auth` and `--no-auth`, and without a configured pair. */
-      readonly credentials: Credentials | undefined;
-      readonly joining: JoiningConfig;
-      /** `undefined`: the HQ has its own registry. */
-      readonly sharedRegistry: RedisAddress | undefined;
-    }
-  | {
-      readonly kind: "remote";
-      readonly hq: {
-        /** An origin. */
-        readonly url: string;
-        /** For Basic; `undefined` with a key or `--no-hq-auth`. */
-        readonly credentials: Credentials | undefined;
-        /** The remote's own key. `joinToken` enrolls it once. */
-        readonly key: { readonly joinToken: Secret | undefined } | undefined;
-      };
-      readonly name: string;
-      /** The HQ reaches the remote through a tunnel that the remote opens: `--hq-dial`. */
-      readonly dials: boolean;
-      /** The remote's origin for its HQ; `undefined`: derived from the listening address. */
-      readonly url: string | undefined;
-      readonly labels: Labels | undefined;
-    };
+  | ReturnType<typeof readHq>
+  | NonNullable<ReturnType<typeof readRemote>>;
 
-export type JoiningConfig = {
-  /** Without proof: `--no-hq-auth`. */
-  readonly isOpen: boolean;
-  /** With the HQ's pair: unless `--no-basic-join`. */
-  readonly isBasicTaken: boolean;
-  /** With this token, for names that match `name`. */
-  readonly token: { readonly secret: Secret; readonly name: string } | undefined;
-};
+export type JoiningConfig = ReturnType<typeof readJoining>;
 
 const OF_HQ: readonly Option[] = [
   OPTIONS.username,
@@ -92,17 +59,20 @@ export function readFleetRole(
   return remote ?? { kind: "standalone" };
 }
 
-function readHq(reader: OptionReader, auth: LoginConfig): FleetRole {
+function readHq(reader: OptionReader, auth: LoginConfig) {
   return {
     kind: "hq",
+    /** Whether the HQ has its own sessions, as the remote `local`. */
     hasSessions: reader.isOn(OPTIONS.hqSessions),
+    /** `undefined`: the HQ has its own registry. */
     sharedRegistry: readSharedRegistry(reader),
+    /** The pair for Basic; `undefined` with `--no-hq-auth` and `--no-auth`, and without a configured pair. */
     credentials: readCredentials(reader, auth),
     joining: readJoining(reader, auth),
-  };
+  } as const;
 }
 
-function readJoining(reader: OptionReader, auth: LoginConfig): JoiningConfig {
+function readJoining(reader: OptionReader, auth: LoginConfig) {
   const secret = reader.secret(OPTIONS.joinToken);
   const name = reader.value(OPTIONS.joinTokenName);
   const tokenSource = reader.sourceOf(OPTIONS.joinToken);
@@ -115,10 +85,13 @@ function readJoining(reader: OptionReader, auth: LoginConfig): JoiningConfig {
     );
   }
   return {
+    /** Without proof: `--no-hq-auth`. */
     isOpen: auth.mode !== "none" && reader.isOn(OPTIONS.noHqAuth),
+    /** With the HQ's pair: unless `--no-basic-join`. */
     isBasicTaken: !reader.isOn(OPTIONS.noBasicJoin),
+    /** With this token, for names that match `name`. */
     token: secret === undefined || name === undefined ? undefined : { secret, name },
-  };
+  } as const;
 }
 
 function readCredentials(reader: OptionReader, auth: LoginConfig): Credentials | undefined {
@@ -153,7 +126,7 @@ const PAIR_OF_HQ: readonly Option[] = [
 ];
 
 /** `undefined` without an HQ. */
-function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): FleetRole | undefined {
+function readRemote(reader: OptionReader, hostname: string, isRemote: boolean) {
   const url = reader.value(OPTIONS.hqUrl);
   const ownUrl = reader.value(OPTIONS.remoteUrl);
   const name = readName(reader, hostname, isRemote);
@@ -165,10 +138,19 @@ function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): 
       "for an HQ that connects to the remote, which --hq-dial does in its place: leave one of them out";
     reader.refuseGiven([OPTIONS.remoteUrl], why);
   }
-  const given = reader.list(OPTIONS.machineLabel);
-  const labels = given.length === 0 ? undefined : Object.fromEntries(given);
+  const labels = reader.list(OPTIONS.machineLabel);
   if (url === undefined) return undefined;
-  return { kind: "remote", hq: { url, ...proof }, name, dials, url: ownUrl, labels };
+  return {
+    kind: "remote",
+    /** `url`: an origin. */
+    hq: { url, ...proof },
+    name,
+    /** The HQ reaches the remote through a tunnel that the remote opens: `--hq-dial`. */
+    dials,
+    /** The remote's origin for its HQ; `undefined`: derived from the listening address. */
+    url: ownUrl,
+    labels: labels.length === 0 ? undefined : Object.fromEntries(labels),
+  } as const;
 }
 
 /** By default the host name, if it is a valid remote name. */
@@ -187,7 +169,12 @@ function readName(reader: OptionReader, hostname: string, isRemote: boolean): st
   }
 }
 
-type Proof = Pick<Extract<FleetRole, { kind: "remote" }>["hq"], "credentials" | "key">;
+type Proof = {
+  /** For Basic; `undefined` with a key or `--no-hq-auth`. */
+  readonly credentials: Credentials | undefined;
+  /** The remote's own key. `joinToken` enrolls it once. */
+  readonly key: { readonly joinToken: Secret | undefined } | undefined;
+};
 
 const NO_PROOF: Proof = { credentials: undefined, key: undefined };
 

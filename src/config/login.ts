@@ -1,39 +1,12 @@
 import { isLoopbackName } from "../lib/net/address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
-import type { RoleRule } from "../protocol/schemas/permission.ts";
 import type { SecretOption, ValueOption } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
-export type LoginConfig =
-  /** `isPasswordDisallowed`: --disallow-user-password was given, without effect here. */
-  | { readonly mode: "none"; readonly isPasswordDisallowed: boolean }
-  | {
-      readonly mode: "login";
-      /** `undefined` with --disallow-user-password. */
-      readonly password: ConfiguredPassword | { readonly kind: "system" } | undefined;
-      /** Whether users without a passkey must create one. */
-      readonly requireSecondFactor: boolean;
-      /** `undefined`: an unused login lasts until it expires. */
-      readonly idleTimeoutMs: number | undefined;
-      readonly sshKeys: boolean;
-      /** Prints a one-time login link at startup. */
-      readonly loginLink: boolean;
-      readonly allowUsers: readonly string[];
-      readonly adminUsers: readonly string[];
-      readonly roles: readonly RoleRule[];
-      /** Whose identity headers count: our own reverse proxy's, or those of another proxy on this machine. */
-      readonly identity: "own-proxy" | "local-proxy" | undefined;
-      /** Requests from this machine need no login; `token`: but this header. */
-      readonly localBypass: { readonly token: Secret | undefined } | undefined;
-    };
-
-/** SERVICE_USERNAME and SERVICE_PASSWORD, or `--username` and `--password` of an HQ. */
-export type ConfiguredPassword = {
-  readonly kind: "configured";
-  readonly username: string;
-  readonly password: Secret;
-};
+/** `isPasswordDisallowed`: --disallow-user-password was given, without effect here. */
+type NoLogin = { readonly mode: "none"; readonly isPasswordDisallowed: boolean };
+export type LoginConfig = NoLogin | ReturnType<typeof readModes>;
 
 /** By default with the password of a system user (specification 5.1). */
 export function readLogin(
@@ -45,13 +18,21 @@ export function readLogin(
   // Without --hq these two are refused elsewhere.
   const pairs = context.isHq ? [hq, service] : [service];
   const localBypass = readLocalBypass(reader);
-  const isWithoutPassword = reader.isOn(OPTIONS.disallowUserPassword);
   if (reader.isOn(OPTIONS.noAuth)) {
     warnWithoutLogin(reader, context.host, pairs);
-    return { mode: "none", isPasswordDisallowed: isWithoutPassword };
+    return { mode: "none", isPasswordDisallowed: reader.isOn(OPTIONS.disallowUserPassword) };
   }
   for (const { problem } of pairs) if (problem !== undefined) reader.refuse(problem);
   refuseDifferent(reader, pairs);
+  return readModes(reader, pairs, localBypass);
+}
+
+function readModes(
+  reader: OptionReader,
+  pairs: readonly Pair[],
+  localBypass: { readonly token: Secret | undefined } | undefined,
+) {
+  const isWithoutPassword = reader.isOn(OPTIONS.disallowUserPassword);
   const credentials = pairs.map((pair) => pair.credentials).find((each) => each !== undefined);
   const configured = credentials && ({ kind: "configured", ...credentials } as const);
   if (isWithoutPassword) {
@@ -60,17 +41,23 @@ export function readLogin(
   }
   return {
     mode: "login",
+    /** `undefined` with --disallow-user-password. "configured": SERVICE_USERNAME, or `--username` of an HQ. */
     password: isWithoutPassword ? undefined : (configured ?? { kind: "system" }),
+    /** Whether users without a passkey must create one. */
     requireSecondFactor: reader.isOn(OPTIONS.requireSecondFactor),
+    /** `undefined`: an unused login lasts until it expires. */
     idleTimeoutMs: reader.value(OPTIONS.loginIdleTimeout),
     sshKeys: isWithoutPassword || reader.isOn(OPTIONS.enableSshKeys),
+    /** Prints a one-time login link at startup. */
     loginLink: reader.isOn(OPTIONS.loginLink),
     allowUsers: reader.list(OPTIONS.allowUser),
     adminUsers: reader.list(OPTIONS.adminUser),
     roles: reader.list(OPTIONS.role),
+    /** Whose identity headers count: our own reverse proxy's, or those of another proxy on this machine. */
     identity: readIdentity(reader),
+    /** Requests from this machine need no login; `token`: but this header. */
     localBypass,
-  };
+  } as const;
 }
 
 function readLocalBypass(reader: OptionReader): { readonly token: Secret | undefined } | undefined {
