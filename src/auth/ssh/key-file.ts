@@ -1,8 +1,9 @@
 // The authorized_keys files of one user, read with that user's rights, only where nobody else could have written them.
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, open, realpath, stat } from "node:fs/promises";
+import { open, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { collectBytes } from "../../lib/data/collect.ts";
+import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUTHORIZED_KEYS_BYTES } from "../../protocol/limits.ts";
 import type { KeyFiles, KeyOwner } from "../accounts/methods.ts";
@@ -57,11 +58,12 @@ export async function readKeyFile(path: string, owner: FileOwner): Promise<Uint8
     if (!stats.isFile()) throw new ServiceError("forbidden", `${path} is not a regular file`);
     checkOwner(stats, path, owner);
     await checkDirectories(await realpath(path), owner);
-    return await readAll(file, path);
+    return await collectBytes(file.createReadStream({ autoClose: false }), MAX_AUTHORIZED_KEYS_BYTES);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (error instanceof RangeError)
+      throw new ServiceError("forbidden", `${path} is larger than ${MAX_AUTHORIZED_KEYS_BYTES} bytes`);
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return undefined;
     throw new ServiceError("forbidden", `${path} cannot be read`, { cause: error });
   }
 }
@@ -79,13 +81,4 @@ function checkOwner({ uid, mode }: Stats, path: string, owner: FileOwner): void 
   if (uid !== 0 && uid !== owner.uid) throw new ServiceError("forbidden", `${path} belongs to another user`);
   if ((mode & WRITABLE_BY_OTHERS) !== 0)
     throw new ServiceError("forbidden", `${path} is writable by others: chmod go-w`);
-}
-
-async function readAll(file: FileHandle, path: string): Promise<Uint8Array> {
-  try {
-    return await collectBytes(file.createReadStream({ autoClose: false }), MAX_AUTHORIZED_KEYS_BYTES);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new ServiceError("forbidden", `${path} is larger than ${MAX_AUTHORIZED_KEYS_BYTES} bytes`);
-  }
 }
