@@ -12,9 +12,6 @@ const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
 /** Opening a pipe or device, such as /dev/stdout, does not block. */
 const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY;
 
-/** Whole lines that were written, and the reason if not all were. */
-type Appended = { readonly lines: number; readonly error?: unknown };
-
 /** A file of whole lines: one write for all of them. A line that the disk took in part is taken back. */
 export class LineFile implements AsyncDisposable {
   readonly #handle: FileHandle;
@@ -68,8 +65,8 @@ export class LineFile implements AsyncDisposable {
     return this.#torn;
   }
 
-  /** Resolves when on disk. Never rejects. */
-  async append(lines: readonly string[]): Promise<Appended> {
+  /** The whole lines that are on disk, and the reason if not all are. Never rejects. */
+  async append(lines: readonly string[]): Promise<{ readonly lines: number; readonly error?: unknown }> {
     const ending = this.#torn.length > 0 ? "\n" : "";
     const bytes = Buffer.from(ending + lines.join(""));
     try {
@@ -78,7 +75,7 @@ export class LineFile implements AsyncDisposable {
       if (this.isRegular) await this.#handle.datasync();
       const written = bytes.subarray(ending.length, bytesWritten);
       const whole = written.subarray(0, written.lastIndexOf(NEWLINE) + 1);
-      const count = newlinesIn(whole);
+      const count = whole.filter((byte) => byte === NEWLINE).length;
       if (count > 0) this.#torn = NOTHING;
       if (bytesWritten === bytes.length) return { lines: count };
       // Without a whole line the newline that ends the torn one is taken back as well.
@@ -123,8 +120,4 @@ async function closeToOthers(
 
 function inodeName({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
   return `${dev}:${ino}`;
-}
-
-function newlinesIn(bytes: Uint8Array): number {
-  return bytes.reduce((count, byte) => (byte === NEWLINE ? count + 1 : count), 0);
 }

@@ -4,25 +4,15 @@ import { linesOf } from "./log-lines.ts";
 import type { SealedHead } from "./sealed-head.ts";
 import { ChainVerifier, type Problem } from "./verifier.ts";
 
-/** `reason`: how the log was changed, if it was. */
-export type Resumed = { readonly chain: ChainHead; readonly reason: string | undefined };
-
-/** The last line of the chain, and the check of the lines after the sealed one. */
-type Scan = {
-  readonly last: ChainHead | undefined;
-  readonly rest: ChainVerifier | undefined;
-  readonly problem: Problem | undefined;
-};
-
 /**
  * Checks the lines from the sealed one on; later lines were written just before a crash. `ttyhq audit verify` checks
  * earlier lines. `files`: oldest first. Without any line of the chain they are new: the chain continues from the
- * seal.
+ * seal. `reason`: how the log was changed, if it was.
  */
 export async function resumeChain(
   files: readonly string[],
   head: Pick<SealedHead, "read">,
-): Promise<Resumed> {
+): Promise<{ readonly chain: ChainHead; readonly reason: string | undefined }> {
   let unsealed: string | undefined;
   const sealed = await head.read().catch((error: unknown) => {
     unsealed = error instanceof Error ? error.message : `${error}`;
@@ -41,8 +31,11 @@ export async function resumeChain(
   return { chain, reason: problem && `after the sealed sequence ${sealed.seq} a line ${problem.reason}` };
 }
 
-/** Hashes few lines: a full file has some 200,000. */
-async function scan(files: readonly string[], sealed: ChainHead | undefined): Promise<Scan> {
+/**
+ * The last line of the chain, and the check of the lines after the sealed one, if that was found. Hashes few lines: a
+ * full file has some 200,000.
+ */
+async function scan(files: readonly string[], sealed: ChainHead | undefined) {
   let last: { readonly seq: number; readonly bytes: Uint8Array } | undefined;
   let rest: ChainVerifier | undefined;
   let problem: Problem | undefined;
