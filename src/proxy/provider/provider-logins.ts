@@ -152,30 +152,36 @@ export class ProviderLogins implements Disposable {
 
   /**
    * Returns the login as it is if another HQ has renewed it or does; otherwise it is this HQ's turn. While the records are
-   * out of reach each HQ asks the provider itself. ServiceError `login_refused` if the login has ended.
+   * out of reach each HQ asks the provider itself.
    */
   async #takeTurn(id: string, known: Kept): Promise<Kept | undefined> {
-    const { records, date } = this.#parts;
+    const { date } = this.#parts;
     let latest: Kept | undefined;
-    const take = async (record: LiveRecord | undefined): Promise<LiveRecord> => {
-      if (record === undefined) throw new ServiceError("login_refused", "the login has ended");
-      const kept = keptIn(record);
+    await this.#change(id, (kept) => {
       const isOthers = kept.renewals > known.renewals || (kept.turnEndsAtMs ?? 0) > date();
       latest = isOthers ? kept : undefined;
-      return isOthers ? record : { ...record, value: { ...kept, turnEndsAtMs: date() + TURN_MS } };
-    };
-    await records.update(id, take).catch(ignoreOutage);
+      return isOthers ? kept : { ...kept, turnEndsAtMs: date() + TURN_MS };
+    });
     return latest;
   }
 
-  /** Gives the turn back. What cannot be stored is known here only. */
+  /** Gives the turn back. */
   async #keep(id: string, kept: Kept): Promise<void> {
-    const value: Kept = { ...kept, turnEndsAtMs: undefined };
-    const keep = async (record: LiveRecord | undefined): Promise<LiveRecord> => {
+    const mine = { ...kept, turnEndsAtMs: undefined };
+    await this.#change(id, (latest) => (latest.renewals > kept.renewals ? latest : mine));
+  }
+
+  /** While the records are out of reach a change is known here only. ServiceError `login_refused` if the login has ended. */
+  async #change(id: string, change: (latest: Kept) => Kept): Promise<void> {
+    const update = async (record: LiveRecord | undefined): Promise<LiveRecord> => {
       if (record === undefined) throw new ServiceError("login_refused", "the login has ended");
-      return keptIn(record).renewals > kept.renewals ? record : { ...record, value };
+      const latest = keptIn(record);
+      const changed = change(latest);
+      return changed === latest ? record : { ...record, value: changed };
     };
-    await this.#parts.records.update(id, keep).catch(ignoreOutage);
+    await this.#parts.records.update(id, update).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.code !== "registry_unavailable") throw error;
+    });
   }
 
   async #makeRoom(user: string): Promise<void> {
@@ -196,8 +202,4 @@ function keptIn({ value }: Pick<LiveRecord, "value">): Kept {
 
 function idOf(cookie: string): string {
   return hash("sha256", cookie, "base64url");
-}
-
-function ignoreOutage(error: unknown): void {
-  if (!(error instanceof ServiceError) || error.code !== "registry_unavailable") throw error;
 }
