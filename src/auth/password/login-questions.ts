@@ -35,10 +35,11 @@ export type LoginQuestionsOptions<Result> = {
   readonly lifetimeMs?: number;
 };
 
-/** What became of answers that another HQ passed on. */
-const Outcome = z.object({ isTaken: z.boolean(), value: z.unknown(), error: z.unknown() }).partial({
-  value: true,
-  error: true,
+/** The result of answers that another HQ passed on. */
+const Outcome = z.object({
+  isTaken: z.boolean(),
+  value: z.unknown().optional(),
+  error: z.unknown().optional(),
 });
 type Outcome = z.infer<typeof Outcome>;
 
@@ -93,7 +94,8 @@ export class LoginQuestions<Result> {
     const [holder = ""] = challengeId.split(".", 1);
     const isOther = calls !== undefined && ![challengeId, calls.ownId, ""].includes(holder);
     if (!isOther) {
-      const pending = this.#takeOwn(challengeId);
+      const pending = this.#remove(challengeId);
+      if (pending === undefined) throw unknown();
       return () => pending.answer(answers);
     }
     const request = JSON.stringify({ challengeId, answers } satisfies LoginAnswers);
@@ -108,18 +110,10 @@ export class LoginQuestions<Result> {
     };
   }
 
-  #takeOwn(challengeId: string): Pending<Result> {
-    const pending = this.#pending.get(challengeId);
-    if (pending === undefined) throw unknown();
-    this.#pending.delete(challengeId);
-    return pending;
-  }
-
   /** Of another HQ. */
   async #answerCall(request: string): Promise<string> {
     const { challengeId, answers } = LoginAnswers.parse(JSON.parse(request));
-    const pending = this.#pending.get(challengeId);
-    this.#pending.delete(challengeId);
+    const pending = this.#remove(challengeId);
     const outcome: Outcome =
       pending === undefined
         ? { isTaken: false }
@@ -134,20 +128,20 @@ export class LoginQuestions<Result> {
     const byAddress = Map.groupBy(this.#pending, ([, { address }]) => address);
     const own = byAddress.get(pending.address) ?? [];
     const [most = []] = [...byAddress.values()].toSorted((a, b) => b.length - a.length);
-    if (own.length >= MAX_PENDING_LOGINS_PER_ADDRESS) this.#giveUp(own[0]?.[0]);
-    else if (this.#pending.size >= MAX_PENDING_LOGINS) this.#giveUp(most[0]?.[0]);
+    if (own.length >= MAX_PENDING_LOGINS_PER_ADDRESS) this.#remove(own[0]?.[0])?.giveUp();
+    else if (this.#pending.size >= MAX_PENDING_LOGINS) this.#remove(most[0]?.[0])?.giveUp();
     const { calls } = this.#options;
     const secret = randomBytes(32).toString("base64url");
     const challengeId = calls === undefined ? secret : `${calls.ownId}.${secret}`;
     this.#pending.set(challengeId, pending);
-    setTimeout(() => this.#giveUp(challengeId), this.#lifetimeMs).unref();
+    setTimeout(() => this.#remove(challengeId)?.giveUp(), this.#lifetimeMs).unref();
     return challengeId;
   }
 
-  #giveUp(challengeId = ""): void {
+  #remove(challengeId = ""): Pending<Result> | undefined {
     const pending = this.#pending.get(challengeId);
     this.#pending.delete(challengeId);
-    pending?.giveUp();
+    return pending;
   }
 }
 

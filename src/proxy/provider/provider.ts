@@ -89,11 +89,9 @@ export class Provider {
     const url = new URL(search, this.#options.callbackUrl);
     return await this.#asking("login", async () => {
       const tokens = await authorizationCodeGrant(configuration, url, {
-        ...{
-          pkceCodeVerifier: pending.codeVerifier,
-          expectedState: pending.state,
-          expectedNonce: pending.nonce,
-        },
+        pkceCodeVerifier: pending.codeVerifier,
+        expectedState: pending.state,
+        expectedNonce: pending.nonce,
         idTokenExpected: true,
       });
       const claims = await claimsOf(configuration, tokens, Claims.parse(tokens.claims()));
