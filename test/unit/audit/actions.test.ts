@@ -24,7 +24,7 @@ const UNTOLD = [
 ];
 const SHOWING = /^\/api\/sessions\/:id\/(?!shares)/;
 
-test("every endpoint that changes something, or shows what a program wrote, is told of", () => {
+test("every endpoint that changes something or shows output is audited", () => {
   const untold = Object.entries(endpoints)
     .filter(([, { method, path }]) => method !== "get" || SHOWING.test(path))
     .map(([name]) => name)
@@ -32,7 +32,7 @@ test("every endpoint that changes something, or shows what a program wrote, is t
   expect(untold.sort()).toEqual(UNTOLD.toSorted());
 });
 
-test("a name that is none is told of as nothing", () => {
+test("an unknown endpoint has no action", () => {
   for (const name of ["", "constructor", "__proto__", "toString", "health"])
     expect(actionOf(name)).toBeUndefined();
 });

@@ -42,7 +42,7 @@ const failed = (code: ConstructorParameters<typeof ServiceError>[0]) => ({
   error: new ServiceError(code, "no"),
 });
 
-test("a login says who, how and from where, and never with what", () => {
+test("a login has user, method and address, and no proof", () => {
   const { lines, all } = auditor();
   const secrets = { password: "hunter2", ticket: undefined };
   all.request(
@@ -60,7 +60,7 @@ test("a login says who, how and from where, and never with what", () => {
     expect(JSON.stringify(lines)).not.toContain(secret);
 });
 
-test("a refused login names only users that are known: others may be a password", async () => {
+test("a refused login names only known users, since others may be passwords", async () => {
   const { lines, all } = auditor({ isAccount: async (name) => name === "daemon" });
   const refuse = async (username: string) => {
     all.request(request("createToken", { body: { username, password: "x" } }, failed("invalid_credentials")));
@@ -84,7 +84,7 @@ test("a refused login names only users that are known: others may be a password"
   expect(JSON.stringify(lines)).not.toContain("my password");
 });
 
-test("a session's start says what runs where, and nothing of its environment", () => {
+test("a created session has its command and directory, without its environment", () => {
   const { lines, all } = auditor();
   const body = { command: "ls -l", env: { API_KEY: "env-secret" }, cwd: "/" };
   const record = { id: "s1", name: "ls (/)", command: ["/bin/sh", "-lc", "ls -l"], cwd: "/", owner: "ada" };
@@ -100,14 +100,14 @@ test("a session's start says what runs where, and nothing of its environment", (
   expect(JSON.stringify(lines)).not.toContain("env-secret");
 });
 
-test("ending a session and removing it are two things", () => {
+test("ending and removing a session are different actions", () => {
   const { lines, all } = auditor();
   for (const status of ["exited", "removed"])
     all.request(request("deleteSession", { params: { id: "s1" } }, answered({ success: true, status }), ADA));
   expect(lines.map(({ action }) => action)).toEqual(["session.end", "session.remove"]);
 });
 
-test("typing and looking are told of once in ten minutes for each user, session and way", () => {
+test("input and views are recorded once in ten minutes per user, session and view", () => {
   const { lines, all, pass } = auditor();
   const type = (id: string, user = "ada") =>
     all.request(
@@ -131,7 +131,7 @@ test("typing and looking are told of once in ten minutes for each user, session 
   expect(JSON.stringify(lines)).not.toContain('typed"');
 });
 
-test("what a client of the WebSocket may not do is told of, and keys that come too late are not", () => {
+test("refused actions of a WebSocket client are recorded; input after a session's end is not", () => {
   const { lines, all } = auditor();
   const guest: Principal = {
     ...{ user: "guest-1", method: "share" },
@@ -151,7 +151,7 @@ test("what a client of the WebSocket may not do is told of, and keys that come t
   ]);
 });
 
-test("who never logs in, but proves it with each request, is told of once a day", () => {
+test("a caller who authenticates each request is recorded once a day", () => {
   const { lines, all, pass } = auditor();
   const ask = (principal: Principal) => all.request(request("listSessions", {}, answered([]), principal));
   const proxied: Principal = { user: "eve@example.com", method: "proxy", rights: OWN };
@@ -175,7 +175,7 @@ test("who never logs in, but proves it with each request, is told of once a day"
   expect(lines).toHaveLength(3);
 });
 
-test("a page that asks before anybody logged in is no refusal, a wrong proof is", () => {
+test("a request without a proof is not recorded as refused, one with a wrong proof is", () => {
   const { lines, all } = auditor();
   const early = request("listSessions", undefined, failed("unauthorized"));
   all.request({ ...early, hasProof: false });
@@ -186,7 +186,7 @@ test("a page that asks before anybody logged in is no refusal, a wrong proof is"
   ]);
 });
 
-test("a foreign page and a foreign name are told of with what they called themselves", () => {
+test("refused origins and hosts are recorded with their names", () => {
   const { lines, all } = auditor();
   all.request(request(undefined, undefined, failed("origin_not_allowed")));
   all.request(request(undefined, undefined, failed("not_found")));
@@ -195,7 +195,7 @@ test("a foreign page and a foreign name are told of with what they called themse
   ]);
 });
 
-test("a remote's registration is told of, its refreshing once, its leaving", () => {
+test("a remote's registration and removal are recorded, its refresh once", () => {
   const { lines, all } = auditor();
   const body = { id: "r1", name: "worker-1", url: "https://w", token: "machine-token" };
   const register = (lastHeartbeat: string) =>
@@ -213,7 +213,7 @@ test("a remote's registration is told of, its refreshing once, its leaving", () 
   expect(JSON.stringify(lines)).not.toContain("machine-token");
 });
 
-test("what an HQ sends on is told of as what it does on that machine", () => {
+test("a forwarded request is recorded as its action on the remote", () => {
   const { lines, all } = auditor();
   const send = (method: string, path: string[], body: unknown, status: number) => {
     const endpoint = method === "GET" ? "proxyGet" : method === "POST" ? "proxyPost" : "proxyDelete";
@@ -234,7 +234,7 @@ test("what an HQ sends on is told of as what it does on that machine", () => {
   expect(JSON.stringify(lines)).not.toContain("typed-text");
 });
 
-test("on an HQ each line says which machine has the session, also when it was just removed", async () => {
+test("on an HQ each line names the session's remote, also just after the session was removed", async () => {
   const sessions = new Map([["s1", "worker-1"]]);
   const { lines, all } = auditor({ remoteOf: async (id) => sessions.get(id) });
   all.client({ principal: ADA, address })({ kind: "subscribe", sessionId: "s1" });
@@ -248,7 +248,7 @@ test("on an HQ each line says which machine has the session, also when it was ju
   ]);
 });
 
-test("each line has the id of its request, also when the machine is looked up first", async () => {
+test("each line has its request's id, also if the remote is looked up first", async () => {
   const { lines, all } = auditor({ remoteOf: async () => "worker-1" });
   const checkOf = request("deleteSession", { params: { id: "s1" } }, answered({ status: "removed" }), ADA);
   inTrace({ requestId: "request-1" }, () => all.request(checkOf));

@@ -12,7 +12,7 @@ function refusals() {
   return { lines, all };
 }
 
-test("the first refusal is told of at once, its repetitions in one line at the end", () => {
+test("the first refusal is recorded at once, its repetitions in one line at the end", () => {
   const { lines, all } = refusals();
   for (let count = 0; count < 1_000; count++) all.write(refused("10.0.0.1"));
   expect(lines).toEqual([refused("10.0.0.1")]);
@@ -23,7 +23,7 @@ test("the first refusal is told of at once, its repetitions in one line at the e
   });
 });
 
-test("a line of many requests has no request's id, the first has its own", () => {
+test("only the first line has the request's id, the summary has none", () => {
   const { lines, all } = refusals();
   for (const requestId of ["r1", "r2", "r3"]) all.write({ ...refused("10.0.0.1"), requestId });
   all[Symbol.dispose]();
@@ -33,7 +33,7 @@ test("a line of many requests has no request's id, the first has its own", () =>
   ]);
 });
 
-test("a refusal that came once is one line", () => {
+test("a single refusal is one line", () => {
   const { lines, all } = refusals();
   all.write(refused("10.0.0.1"));
   all.write(refused("10.0.0.1", "rate_limited"));
@@ -42,7 +42,7 @@ test("a refusal that came once is one line", () => {
   expect(lines).toHaveLength(3);
 });
 
-test("however many addresses there are, it is at most 121 lines a minute", () => {
+test("any number of addresses causes at most 121 lines a minute", () => {
   const { lines, all } = refusals();
   for (let count = 0; count < 10_000; count++) {
     const address = `10.0.${count >> 8}.${count & 255}`;
@@ -54,14 +54,14 @@ test("however many addresses there are, it is at most 121 lines a minute", () =>
   expect(lines.at(-1)).toMatchObject({ action: "request", result: "refused", details: { times: 19_880 } });
 });
 
-test("the addresses of one IPv6 customer are one", () => {
+test("the addresses of an IPv6 /64 count as one", () => {
   const { lines, all } = refusals();
   for (let count = 0; count < 100; count++) all.write(refused(`2001:db8::${count.toString(16)}`));
   expect(lines).toHaveLength(1);
   all[Symbol.dispose]();
 });
 
-test("after a minute the next one is told of again", () => {
+test("after a minute the next refusal is recorded again", () => {
   vi.useFakeTimers();
   try {
     const { lines, all } = refusals();

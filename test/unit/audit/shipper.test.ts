@@ -22,7 +22,7 @@ function shipping(deliver: AuditReceiver["deliver"]) {
 const lines = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `line ${index}\n`);
 
-test("lines are delivered in their order, many at once, and to the end when it is disposed of", async () => {
+test("lines are delivered in order and in batches, all of them before disposal ends", async () => {
   const batches: (readonly string[])[] = [];
   {
     const { shipper } = shipping(async (batch) => batches.push(batch) && batch.length);
@@ -33,7 +33,7 @@ test("lines are delivered in their order, many at once, and to the end when it i
   expect(batches.flat()).toEqual(lines(1_200));
 });
 
-test("what a receiver did not take comes again, and what it took does not", async () => {
+test("only lines that a receiver did not accept are sent again", async () => {
   const taken: string[] = [];
   let tries = 0;
   const { shipper, said } = shipping(async (batch) => {
@@ -51,7 +51,7 @@ test("what a receiver did not take comes again, and what it took does not", asyn
   expect(shipper.counts).toEqual({ shipped: 9, dropped: 0 });
 });
 
-test("a receiver that hangs costs nothing but its own lines, and how many is told when it goes on", async () => {
+test("a hanging receiver loses only its own lines, and their number is recorded when it continues", async () => {
   const goesOn = Promise.withResolvers<void>();
   const taken: string[] = [];
   const { shipper, entries, said } = shipping(async (batch) => {
@@ -72,7 +72,7 @@ test("a receiver that hangs costs nothing but its own lines, and how many is tol
   ]);
 });
 
-test("a receiver that never answers does not keep a server from ending", async () => {
+test("a receiver that never answers does not prevent a stop", async () => {
   const { shipper, said } = shipping(() => new Promise(() => undefined));
   shipper.ship(lines(5));
   const start = performance.now();
@@ -82,7 +82,7 @@ test("a receiver that never answers does not keep a server from ending", async (
   expect(shipper.counts).toEqual({ shipped: 0, dropped: 5 });
 });
 
-test("a message of syslog has the severity of the result, the action as its id, and the line as its text", () => {
+test("a syslog message has the result's severity, the action as its id and the line as its text", () => {
   const line = '{"seq":1,"prev":"0","time":"2026-11-21T18:02:11.402Z","action":"login","result":"refused"}\n';
   const message = messageOf(line, { hostname: "box", pid: 7 }).toString();
   expect(message).toBe(`<84>1 2026-11-21T18:02:11.402Z box ttyhq 7 login - ${line.trimEnd()}`);
@@ -90,7 +90,7 @@ test("a message of syslog has the severity of the result, the action as its id, 
   expect(messageOf(broken, { hostname: "box", pid: 7 }).toString()).toMatch(/^<82>1 /);
 });
 
-test("lines for standard output that could not be written come again", async () => {
+test("lines that standard output did not accept are sent again", async () => {
   const problems = [new Error("EPIPE"), undefined];
   const receiver = stdoutReceiver({ write: (_, written) => written(problems.shift()) });
   await expect(receiver.deliver(["a\n"])).rejects.toThrow("EPIPE");

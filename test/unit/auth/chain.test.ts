@@ -43,7 +43,7 @@ test("a request without any proof is unauthorized", async () => {
   });
 });
 
-test("a Bearer token says who asks, everywhere", async () => {
+test("a Bearer token names the user, everywhere", async () => {
   const { authenticate, token } = await login();
   for (const place of ["api", "websocket", "event-stream"] as const) {
     const request = { ...BARE, authorization: `Bearer ${token}`, place };
@@ -51,7 +51,7 @@ test("a Bearer token says who asks, everywhere", async () => {
   }
 });
 
-test("a token in the query counts on /ws and event streams alone", async () => {
+test("a token in the query counts only for /ws and event streams", async () => {
   const { authenticate, token } = await login();
   for (const place of ["websocket", "event-stream"] as const) {
     expect((await authenticate({ ...BARE, queryToken: token, place })).user).toBe("ada");
@@ -59,7 +59,7 @@ test("a token in the query counts on /ws and event streams alone", async () => {
   await expect(authenticate({ ...BARE, queryToken: token })).rejects.toMatchObject(refused);
 });
 
-test("a ticket opens one socket, and stands for the token that bought it", async () => {
+test("a ticket opens one socket, as the user of the token that bought it", async () => {
   const { authenticate, tokens, tickets, token } = await login();
   const buyer = { ...(await tokens.verify(token)), rights: OWN };
   const request = { ...BARE, queryToken: await tickets.issue(buyer), place: "websocket" } as const;
@@ -67,7 +67,7 @@ test("a ticket opens one socket, and stands for the token that bought it", async
   await expect(authenticate(request)).rejects.toMatchObject(refused);
 });
 
-test("a ticket is no Bearer token, and is not used up by trying", async () => {
+test("a ticket is no Bearer token, and survives being sent as one", async () => {
   const { authenticate, tokens, tickets, token } = await login();
   const ticket = await tickets.issue({ ...(await tokens.verify(token)), rights: OWN });
   await expect(authenticate({ ...BARE, authorization: `Bearer ${ticket}` })).rejects.toMatchObject(refused);
@@ -77,7 +77,7 @@ test("a ticket is no Bearer token, and is not used up by trying", async () => {
   });
 });
 
-test("a ticket dies with the token that bought it", async () => {
+test("a ticket becomes invalid with the token that bought it", async () => {
   const { authenticate, clock, tokens, tickets, token } = await login();
   const buyer = { ...(await tokens.verify(token)), rights: OWN };
   const revoked = await tickets.issue(buyer);
@@ -97,13 +97,13 @@ test("a ticket dies with the token that bought it", async () => {
   );
 });
 
-test("a wrong Bearer token is refused although the query holds a right one", async () => {
+test("a wrong Bearer token is refused even if the query has a valid one", async () => {
   const { authenticate, token } = await login();
   const request = { ...BARE, authorization: "Bearer wrong", queryToken: token, place: "websocket" } as const;
   await expect(authenticate(request)).rejects.toMatchObject(refused);
 });
 
-test("another scheme, such as a proxy's own login, does not stand in the way of a query token", async () => {
+test("a query token works beside another Authorization scheme, such as a proxy's own login", async () => {
   const { authenticate, token } = await login();
   const request = {
     ...BARE,
@@ -114,7 +114,7 @@ test("another scheme, such as a proxy's own login, does not stand in the way of 
   expect((await authenticate(request)).user).toBe("ada");
 });
 
-test("a token of a user who may not log in any more is refused", async () => {
+test("a token is refused once its user may not log in", async () => {
   const { authenticate, tokens } = await login();
   for (const user of ["me", "admin", "ada"]) {
     const request = {
@@ -127,7 +127,7 @@ test("a token of a user who may not log in any more is refused", async () => {
   await expect(authenticate(former)).rejects.toMatchObject(refused);
 });
 
-test("without login everyone is the server's user, whatever they bring", async () => {
+test("without login every request is the server's user, whatever proof it has", async () => {
   const authenticate = chain([everyoneIs("ada", "none")]);
   const request = {
     ...BARE,
@@ -139,7 +139,7 @@ test("without login everyone is the server's user, whatever they bring", async (
   expect(await authenticate(BARE)).toEqual({ user: "ada", method: "none", rights: ALL });
 });
 
-test("an API token has of its scope what its user's role has now, whatever it had when it was made", async () => {
+test("an API token has the permissions of its scope that its user's role has now", async () => {
   const { tokens } = await login();
   const { token } = await tokens.issueApiToken(3_600, {
     ...{ user: "ada", method: "token", name: "ci", address: undefined },

@@ -62,7 +62,7 @@ test("a token from a password works, also after a restart, until it is revoked",
   await expect(third.authenticate(claims(token))).rejects.toMatchObject({ code: "unauthorized" });
 });
 
-test("a token that anyone got without a login is worth nothing once there is one", async () => {
+test("a token issued without login is invalid once the server has a login", async () => {
   await using place = await scratch();
   const given = Secret.fromText("g".repeat(32));
   for (const tokenSecret of [undefined, given]) {
@@ -74,13 +74,13 @@ test("a token that anyone got without a login is worth nothing once there is one
   }
 });
 
-test("without a login nothing secret is written", async () => {
+test("a server without login writes no secret", async () => {
   await using place = await scratch();
   await place.open({ mode: "none", isPasswordDisallowed: false });
   expect(await readdir(place.path)).toEqual([]);
 });
 
-test("a ticket stands for its buyer on a socket", async () => {
+test("a ticket authenticates its buyer on a socket", async () => {
   await using place = await scratch();
   const gate = await place.open(LOGIN);
   const { token } = await gate.login.withLink({ ticket: await gate.links.issue("me"), address });
@@ -93,7 +93,7 @@ const basic = (pair: string) => `Basic ${Buffer.from(pair).toString("base64")}`;
 const hqCredentials = { username: "admin", password: Secret.fromText("right") };
 const refused = { code: "unauthorized" };
 
-test("an HQ takes its pair as Basic and a token alike, another server a token alone", async () => {
+test("an HQ accepts its pair as Basic and a token; another server accepts only a token", async () => {
   await using place = await scratch();
   const authorization = basic("admin:right");
   const hq = await place.open(LOGIN, undefined, { hqCredentials });
@@ -109,7 +109,7 @@ test("an HQ takes its pair as Basic and a token alike, another server a token al
   await expect(other.authenticate({ ...BARE, authorization })).rejects.toMatchObject(refused);
 });
 
-test("a proxy's own Basic login stands in the way of no ticket on an HQ", async () => {
+test("a ticket works on an HQ beside a proxy's own Basic header", async () => {
   await using place = await scratch();
   const hq = await place.open(LOGIN, undefined, { hqCredentials });
   const queryToken = await hq.tickets.issue({ user: "admin", method: "token", rights: ALL });
@@ -117,7 +117,7 @@ test("a proxy's own Basic login stands in the way of no ticket on an HQ", async 
   expect((await hq.authenticate(request)).method).toBe("ticket");
 });
 
-test("guesses at a login and at Basic count together", async () => {
+test("failed logins and failed Basic headers are counted together", async () => {
   await using place = await scratch();
   const hq = await place.open(LOGIN, undefined, { hqCredentials });
   for (let count = 0; count < 5; count++) {
@@ -133,7 +133,7 @@ test("guesses at a login and at Basic count together", async () => {
   );
 });
 
-test("an HQ without credentials lets machines join, and nobody in", async () => {
+test("an HQ without credentials lets remotes join but requires a login for everything else", async () => {
   await using place = await scratch();
   const hq = await place.open(LOGIN, undefined, { openRegistration: true });
   for (const authorization of [undefined, basic("any:thing")]) {
@@ -147,7 +147,7 @@ test("an HQ without credentials lets machines join, and nobody in", async () => 
   await expect(closed.authenticate({ ...BARE, place: "registry" })).rejects.toMatchObject(refused);
 });
 
-test("the HQ of a remote is known by the token of this start, with and without a login", async () => {
+test("a remote authenticates its HQ by the token of this start, with and without login", async () => {
   await using place = await scratch();
   const token = "m".repeat(43);
   const more = { machineToken: Secret.fromText(token) };

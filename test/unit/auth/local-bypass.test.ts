@@ -18,7 +18,7 @@ test.each([
   "[::1]",
   "ttyhq.localhost",
   "LOCALHOST",
-])("a request of this machine for %s is the server's own user", async (host) => {
+])("a request from this machine to %s is the server's own user", async (host) => {
   expect(await bypass({ ...LOCAL, host })).toEqual(me);
 });
 
@@ -41,7 +41,7 @@ test.each<[string, Partial<RequestClaims>]>([
   expect(await bypass({ ...LOCAL, ...more })).toBeUndefined();
 });
 
-test("where a token is asked for, only who has it is let in", async () => {
+test("with a configured token only requests with that token are accepted", async () => {
   expect(await withToken({ ...LOCAL, localToken: "a local token" })).toEqual(me);
   for (const localToken of [undefined, "", "a local toke", "a local token ", "A local token"]) {
     expect(await withToken({ ...LOCAL, localToken })).toBeUndefined();

@@ -43,12 +43,12 @@ test("the right password gives a token, with or without the user's name", async 
   expect(await login.withPassword({ password: "right", address })).toEqual(token);
 });
 
-test("no password is a wrong one", async () => {
+test("an empty password is refused", async () => {
   const { login } = loginWith(password);
   await expect(login.withPassword({ address })).rejects.toMatchObject({ code: "invalid_credentials" });
 });
 
-test("too many wrong passwords are refused, then also the right one", async () => {
+test("after too many wrong passwords the right one is refused as well", async () => {
   const { login } = loginWith(password);
   for (let count = 0; count < 10; count++) {
     await expect(login.withPassword({ password: "wrong", address })).rejects.toMatchObject({
@@ -60,12 +60,12 @@ test("too many wrong passwords are refused, then also the right one", async () =
   });
 });
 
-test("where no login is asked for anyone gets a token of the server's user", async () => {
+test("without login anyone gets a token of the server's user", async () => {
   const { login } = loginWith("not required");
   expect((await login.withPassword({ username: "root", password: "any", address })).user).toBe("me");
 });
 
-test("where no password is configured, a login by password is told that it is disabled", async () => {
+test("without a configured password a password login is refused as disabled", async () => {
   const { login } = loginWith(undefined);
   await expect(login.withPassword({ password: "any", address })).rejects.toMatchObject({
     code: "password_disabled",
@@ -87,7 +87,7 @@ test("guessing login links is limited like guessing passwords", async () => {
   expect((await login.withLink({ ticket, address: "10.0.0.2" })).user).toBe("me");
 });
 
-test("the log tells of logins and of refused ones, but not which name was given", async () => {
+test("the log has successful and refused logins, without the name that was given", async () => {
   const { login, links, logged } = loginWith(password);
   await login.withPassword({ password: "right", address });
   await login.withPassword({ username: "my password", password: "", address }).catch(() => {});

@@ -24,7 +24,7 @@ test.each([
   undefined,
   "https://term.example.com",
   "https://term.example.com:443",
-])("a change asked for by origin %s is let in", (origin) => expect(code(OPEN, { origin })).toBe("let in"));
+])("a change from origin %s is allowed", (origin) => expect(code(OPEN, { origin })).toBe("let in"));
 
 test.each([
   "null",
@@ -38,7 +38,7 @@ test.each([
   "http://host:4020, http://evil.example",
   "file://",
   "*",
-])("a change asked for by origin %j is refused", (origin) =>
+])("a change from origin %j is refused", (origin) =>
   expect(code(OPEN, { origin })).toBe("origin_not_allowed"),
 );
 
@@ -49,7 +49,7 @@ test.each([
   ["http://host:4020", "host:4020", "origin_not_allowed"],
   ["http://host", "host", "origin_not_allowed"],
   ["https://evil.example", "host", "origin_not_allowed"],
-])("where the server itself speaks TLS, a page of %s at %s is: %s", (origin, host, answer) => {
+])("on a server with TLS a page of %s at %s is: %s", (origin, host, answer) => {
   expect(code(HTTPS, { origin, host })).toBe(answer);
 });
 
@@ -58,13 +58,13 @@ test.each(["POST", "PUT", "PATCH", "DELETE", "post", "TRACE", "PROPFIND"])("%s i
 });
 
 test.each(["GET", "HEAD", "OPTIONS"])(
-  "%s is none, and its answer is kept from foreign pages by the browser",
+  "%s is not a change; browsers hide its answer from foreign pages",
   (method) => {
     expect(code(OPEN, { method, origin: "https://evil.example" })).toBe("let in");
   },
 );
 
-test("a WebSocket handshake is a GET and yet a change", () => {
+test("a WebSocket handshake is a change although it is a GET", () => {
   expect(code(OPEN, { method: "GET", isUpgrade: true, origin: "https://evil.example" })).toBe(
     "origin_not_allowed",
   );
@@ -73,7 +73,7 @@ test("a WebSocket handshake is a GET and yet a change", () => {
   expect(code(OPEN, { method: "GET", isUpgrade: true })).toBe("let in");
 });
 
-test("an origin cannot be the server's own when the request does not say which host it was sent to", () => {
+test("without a Host header no origin counts as the server's own", () => {
   expect(code(OPEN, { host: undefined, origin: "http://host:4020" })).toBe("origin_not_allowed");
 });
 
@@ -109,7 +109,7 @@ test.each([
     expect(code(LOOPBACK, { host, method })).toBe("host_not_allowed");
 });
 
-test("a page that rebound its name to loopback gets nothing although host and origin agree", () => {
+test("DNS rebinding to loopback is refused although host and origin agree", () => {
   const request = { host: "evil.example:4020", origin: "http://evil.example:4020" };
   expect(code(LOOPBACK, request)).toBe("host_not_allowed");
 });
@@ -139,7 +139,7 @@ const text = fc.oneof(
   fc.array(bits, { maxLength: 8 }).map((all) => all.join("")),
 );
 
-test("no foreign origin is let in, and nothing throws anything but a ServiceError", () =>
+test("no foreign origin is allowed, and every failure is a ServiceError", () =>
   fc.assert(
     fc.property(text, (origin) => {
       const isOwn = ["http://host:4020", "https://host:4020", "https://term.example.com"].includes(origin);
@@ -148,7 +148,7 @@ test("no foreign origin is let in, and nothing throws anything but a ServiceErro
     { numRuns: 20_000 },
   ));
 
-test("every host that is let in on loopback is one that a browser, too, takes for loopback", () =>
+test("every host that is allowed on loopback is loopback for a browser as well", () =>
   fc.assert(
     fc.property(text, (host) => {
       const answer = code(LOOPBACK, { host, method: "GET" });

@@ -15,7 +15,7 @@ function requestOf(login: string | undefined, more: Partial<RequestClaims> = {})
 
 const ada = { user: "ada@example.com", method: "proxy", groups: [], profile: { name: "Ada" } };
 
-test("a proxy on this machine says who asks; our own one proves that it is that", async () => {
+test("a proxy on this machine names the user; our own proxy adds a proof", async () => {
   expect(await byOther(requestOf("ada@example.com"))).toEqual(ada);
   expect(await byOwn(requestOf("ada@example.com", { identityProof: PROOF }))).toEqual(ada);
   for (const identityProof of [undefined, "", "guess", PROOF.slice(1), `${PROOF} `]) {
@@ -23,7 +23,7 @@ test("a proxy on this machine says who asks; our own one proves that it is that"
   }
 });
 
-test("groups count from our own proxy alone: another one may hand on what a client sent", async () => {
+test("groups count only from our own proxy, since another one may pass on a client's header", async () => {
   const identity = { login: "ada", name: undefined, picture: undefined, groups: "ops,the%20staff%2C" };
   const request = requestOf("ada", { identity, identityProof: PROOF });
   expect((await byOwn(request))?.groups).toEqual(["ops", "the staff,"]);
@@ -54,13 +54,13 @@ test.each(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])("%s is this mac
 });
 
 test.each([undefined, "", " ", "a b", "ada, root", "a\u0000", "a\u200b", "a\n", "a".repeat(257)])(
-  "%j is nobody's login",
+  "%j is not a valid login",
   async (login) => {
     expect(await byOther(requestOf(login))).toBeUndefined();
   },
 );
 
-test("no header makes it fail, and who it names has nothing odd in the name", async () => {
+test("no header makes it throw, and every accepted name is valid", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string(), async (login) => {
       const proof = await byOther(requestOf(login));

@@ -15,15 +15,12 @@ import { Permission, Role } from "../../../src/protocol/schemas/permission.ts";
 
 const all: readonly (readonly [string, Endpoint])[] = Object.entries(endpoints);
 
-test.each(all)(
-  "%s needs a permission where it needs a login, and none where it does not",
-  (name, endpoint) => {
-    const need = Object.entries(ENDPOINT_NEEDS).find(([each]) => each === name)?.[1];
-    expect(need === "open").toBe(endpoint.access === "open");
-  },
-);
+test.each(all)("%s needs a permission if, and only if, it needs a login", (name, endpoint) => {
+  const need = Object.entries(ENDPOINT_NEEDS).find(([each]) => each === name)?.[1];
+  expect(need === "open").toBe(endpoint.access === "open");
+});
 
-test("each role has what it is there for, and admin has everything", () => {
+test("each role has its permissions, and admin has all", () => {
   const lacking = (role: Role): readonly string[] =>
     Permission.options.filter((permission) => !permits(rightsOf(role), permission));
   const managing = [
@@ -57,11 +54,11 @@ test("each role has what it is there for, and admin has everything", () => {
   ]);
 });
 
-test("a guest has nothing but the sight of the session, and the keyboard where the link says so", () => {
+test("a guest may view the session, and type if the link allows it", () => {
   expect(GUESTS).toEqual({ view: ["sessions:view"], type: ["sessions:view", "sessions:control"] });
 });
 
-test("what changes a session over /ws needs what it needs over REST", () => {
+test("a change of a session needs the same permission over /ws and over REST", () => {
   expect(FRAME_NEEDS.get(FrameType.INPUT_TEXT)).toBe(ENDPOINT_NEEDS.inputSession);
   expect(FRAME_NEEDS.get(FrameType.INPUT_KEY)).toBe(ENDPOINT_NEEDS.inputSession);
   expect(FRAME_NEEDS.get(FrameType.RESIZE)).toBe(ENDPOINT_NEEDS.resizeSession);

@@ -12,7 +12,7 @@ async function scratch() {
   return { path, warnings, open, [Symbol.asyncDispose]: () => directory.remove() };
 }
 
-test("a secret is made once, kept for its owner alone, and the same after a restart", async () => {
+test("a secret is created once, readable only by its owner, and survives a restart", async () => {
   await using place = await scratch();
   const made = await place.open();
   expect(made.length).toBe(64);
@@ -26,7 +26,7 @@ test("servers that start at the same time get the same secret", async () => {
   expect(new Set(all.map((secret) => secret.bytes().toString())).size).toBe(1);
 });
 
-test("a secret that others could read is closed to them, and that is told", async () => {
+test("a secret that others could read is closed to them, and the log says so", async () => {
   await using place = await scratch();
   await place.open();
   await chmod(place.path, 0o664);
@@ -35,7 +35,7 @@ test("a secret that others could read is closed to them, and that is told", asyn
   expect(place.warnings).toEqual(["token secret was open to others, now closed"]);
 });
 
-test.each(["", "short"])("a kept secret of %j is refused with the way out", async (text) => {
+test.each(["", "short"])("a stored secret of %j is refused with a remedy", async (text) => {
   await using place = await scratch();
   await writeFile(place.path, text, { mode: 0o600 });
   await expect(place.open()).rejects.toThrow(`${place.path} is damaged: remove it to have a new one made`);

@@ -10,30 +10,30 @@ function users(more: Partial<UserNames> = {}): Users {
 test.each(["me", "web", "ada", "eve"])("%s may log in", (user) => expect(users().mayLogIn(user)).toBe(true));
 test.each(["", "*", "ME", "ada ", "bob"])("%j may not", (user) => expect(users().mayLogIn(user)).toBe(false));
 
-test("* lets everybody in who proves who they are", () => {
+test("* admits every authenticated user", () => {
   expect(users({ allowUsers: ["*"] }).mayLogIn("ada@example.com")).toBe(true);
 });
 
 describe("a server that runs as root", () => {
   const root = { serverUser: "root", isRoot: true, configuredUser: undefined, adminUsers: [] };
 
-  test("lets every user of the system in", () => {
+  test("admits every system user", () => {
     expect(users({ ...root, allowUsers: [] }).mayLogIn("bob")).toBe(true);
   });
 
-  test("unless some are named: then those alone", () => {
+  test("admits only the named users if there are any", () => {
     const named = users({ ...root, allowUsers: ["ada"] });
     expect(["root", "ada", "bob"].map((user) => named.mayLogIn(user))).toEqual([true, true, false]);
   });
 
-  test("runs programs as the user who logged in, and as itself for its own", () => {
+  test("runs programs as the user who logged in, and its own user's programs as itself", () => {
     const named = users({ ...root, configuredUser: "web", adminUsers: ["eve"] });
     const accounts = ["root", "web", "ada", "eve"].map((user) => named.standing(user).account);
     expect(accounts).toEqual([undefined, undefined, "ada", "eve"]);
   });
 });
 
-test("an owner at a server of root is a user of its system, also one who is called as the server's own", () => {
+test("on a root server an owner is a system user, even one with the server user's name", () => {
   const names = { serverUser: "root", isRoot: true, configuredUser: "web", adminUsers: [] };
   expect(["root", "web", "ada"].map(users(names).accountOf)).toEqual(["root", "web", "ada"]);
   expect(users().accountOf("me")).toBeUndefined();
@@ -43,7 +43,7 @@ test("a server that is not root runs all programs as itself", () => {
   expect(users().standing("ada").account).toBeUndefined();
 });
 
-test("the server's own user and whoever may everything see all sessions, others their own", () => {
+test("the server's own user and admins see all sessions, others see their own", () => {
   expect(users().standing("me")).toEqual({ rights: ALL });
   expect(users().standing("web")).toEqual({ rights: ALL });
   expect(users().standing("eve")).toMatchObject({ rights: ALL, owner: "eve" });
@@ -62,7 +62,7 @@ describe("roles", () => {
     return "role" in rights ? rights.role : undefined;
   };
 
-  test("a user's own comes first, then admin, then the first of a group, then that of everybody else", () => {
+  test("a user's own role precedes --admin-user, the first matching group, and the role of everyone", () => {
     expect(roleOf("ada", ["ops"])).toBe("auditor");
     expect(roleOf("eve", ["staff"])).toBe("admin");
     expect(roleOf("bob", ["staff", "ops"])).toBe("operator");
@@ -71,7 +71,7 @@ describe("roles", () => {
     expect(users().standing("bob").rights).toEqual(OWN);
   });
 
-  test("the server's own user and the configured one are admins whatever options say", () => {
+  test("the server's own user and the configured user are always admins", () => {
     const lowered = users({
       roles: [
         { user: "me", role: "viewer" },
@@ -81,7 +81,7 @@ describe("roles", () => {
     expect([lowered.standing("me").rights, lowered.standing("web").rights]).toEqual([ALL, ALL]);
   });
 
-  test("lets in whom it names, and neither everybody nor the members of a group", () => {
+  test("admits the users it names, but neither everyone nor members of a group", () => {
     const named = users({ allowUsers: [], roles });
     expect(["ada", "bob", "ops", "*"].map((user) => named.mayLogIn(user))).toEqual([
       true,
@@ -92,10 +92,10 @@ describe("roles", () => {
   });
 });
 
-describe("whom a proxy names", () => {
+describe("a user that a proxy names", () => {
   const root = { serverUser: "root", isRoot: true, configuredUser: "web", adminUsers: ["eve"] };
 
-  test("is no user of a server of root for being one of its system, nor root or the configured user for being called so", () => {
+  test("is not admitted on a root server by the name of a system user, of root or of the configured user", () => {
     const named = users({ ...root, allowUsers: [] });
     const names = ["web", "eve", "bob", "root"];
     expect(names.map((user) => named.mayLogIn(user, "proxy"))).toEqual([false, true, false, false]);
@@ -104,7 +104,7 @@ describe("whom a proxy names", () => {
     expect(users({ ...root, allowUsers: ["root"] }).mayLogIn("root", "proxy")).toBe(true);
   });
 
-  test("is no other server's own user for being called so, nor root of a machine behind an HQ", () => {
+  test("is not admitted as the server's own user or as root by that name", () => {
     const named = { serverUser: "me", isRoot: false, configuredUser: undefined, adminUsers: [] };
     const names = ["me", "root", "ada", "bob"];
     const letIn = (...allowUsers: readonly string[]): readonly string[] =>
@@ -115,7 +115,7 @@ describe("whom a proxy names", () => {
     expect(letIn("*", "me", "root")).toEqual(names);
   });
 
-  test("is the configured user where another proxy on this machine says so, and not where a provider does", () => {
+  test("is the configured user if another proxy on this machine says so, but not if a provider does", () => {
     const named = (identity: UserNames["identity"]) =>
       users({ identity, allowUsers: ["*"] }).mayLogIn("web", "proxy");
     expect([named("local-proxy"), named("own-proxy")]).toEqual([true, false]);

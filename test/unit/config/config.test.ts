@@ -84,18 +84,18 @@ test("every option can be given as a variable", () => {
   expect(reveal(config.tokenSecret)).toBe("j".repeat(32));
 });
 
-test("a flag wins over a variable, an empty variable is none", () => {
+test("a flag overrides a variable, and an empty variable counts as unset", () => {
   expect(serve("--port 1 --login-link", { TTYHQ_PORT: "2" }).listen.port).toBe(1);
   expect(serve("--login-link", { TTYHQ_PORT: "", TTYHQ_NO_AUTH: "", SERVICE_PASSWORD: "" }).listen.port).toBe(
     4020,
   );
 });
 
-test("the variable that Kubernetes makes of a service called ttyhq is not taken for the port", () => {
+test("the variable that Kubernetes sets for a service named ttyhq is not the port", () => {
   expect(serve("--login-link", { TTYHQ_PORT: "tcp://10.96.0.12:4020" }).listen.port).toBe(4020);
 });
 
-test("a control directory whose sockets would have too long a path is refused with the way out", () => {
+test("a control directory with too long a path for sockets is refused with a remedy", () => {
   const longest = `/${"d".repeat(79)}`;
   expect(serve(`--login-link --control-dir ${longest}`).controlDir).toBe(longest);
   expect(problems(`--login-link --control-dir ${longest}x`)).toEqual([
@@ -107,7 +107,7 @@ test("a control directory whose sockets would have too long a path is refused wi
   );
 });
 
-test("a user name and a password make a login", () => {
+test("a user name and a password configure a login", () => {
   const config = serve("--allow-user ada", { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "s3cret" });
   expect(config.auth).toMatchObject({
     mode: "login",
@@ -118,11 +118,11 @@ test("a user name and a password make a login", () => {
   expect(passwordOf(config)).toBe("s3cret");
 });
 
-test.each(["/run/secrets/password", "/run/secrets/windows"])("a password may stand in a file, %s", (path) => {
+test.each(["/run/secrets/password", "/run/secrets/windows"])("a password may be in a file, %s", (path) => {
   expect(passwordOf(serve("", { SERVICE_USERNAME: "admin", SERVICE_PASSWORD_FILE: path }))).toBe("s3cret");
 });
 
-test("a password is taken as it is, whatever it looks like", () => {
+test("a password is used unchanged", () => {
   const env = { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: " tcp://x,y\n" };
   expect(passwordOf(serve("", env))).toBe(" tcp://x,y\n");
 });
@@ -216,7 +216,7 @@ test.each<[string, Env, string]>([
   expect(problems(commandLine, env)).toEqual([sentence]);
 });
 
-test("everything that is wrong is told at once", () => {
+test("all problems are reported at once", () => {
   expect(problems("--port x --bind y:1", { TTYHQ_RATE_LIMIT_API: "z" })).toHaveLength(3);
 });
 
@@ -224,7 +224,7 @@ test("a problem with a secret does not show it", () => {
   expect(problems("--login-link", { TTYHQ_JWT_SECRET: "hunter2" }).join()).not.toContain("hunter2");
 });
 
-test("--no-auth overrides every other option about logging in, and says what it left out", () => {
+test("--no-auth overrides every other login option and warns of unused ones", () => {
   const config = serve("--no-auth --login-link --bind 127.0.0.1", {
     SERVICE_USERNAME: "a",
     SERVICE_PASSWORD: "b",
@@ -247,7 +247,7 @@ test.each([
   expect(config.policy.isLoopbackHostOnly).toBe(isLoopbackHostOnly);
 });
 
-test("with a login on loopback any host name will do, such as a proxy's", () => {
+test("with a login on loopback any host name is allowed, such as a proxy's", () => {
   expect(serve("--login-link --bind 127.0.0.1").policy.isLoopbackHostOnly).toBe(false);
 });
 
@@ -261,7 +261,7 @@ test.each([
   expect(serve("--login-link", { TTYHQ_CONTROL_DIR: given }).controlDir).toBe(absolute);
 });
 
-test("a configuration cannot be changed, and shows no secret", () => {
+test("a configuration is frozen and shows no secret", () => {
   const config = serve("", { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "hunter2" });
   expect(() => Object.assign(config.listen, { port: 1 })).toThrow(TypeError);
   expect(() => Object.assign(config.policy.allowedOrigins, { 0: "x" })).toThrow(TypeError);

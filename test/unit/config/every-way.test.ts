@@ -145,7 +145,7 @@ test.each(
   ),
 );
 
-test("any number of options together come to the same, by whichever way each of them is given", () => {
+test("options together give the same configuration by whichever source each is given", () => {
   const given = fc
     .uniqueArray(fc.constantFrom(...OF_SERVER.filter((option) => flagOf(option) !== undefined)), {
       maxLength: 8,

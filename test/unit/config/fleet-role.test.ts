@@ -6,7 +6,7 @@ import { type Env, input, passwordOf, problems, reveal, serve } from "./command-
 const HQ = "--hq --username fleet --password-file /run/secrets/password";
 const REMOTE = "--hq-url https://hq.example.com --hq-username fleet --hq-password-file /run/secrets/password";
 
-test("an HQ has one pair, for its remotes and for people", () => {
+test("an HQ has one pair for its remotes and its users", () => {
   const config = serve(HQ);
   expect(config.role).toMatchObject({ kind: "hq", hasSessions: false, credentials: { username: "fleet" } });
   expect(config.role.kind === "hq" && reveal(config.role.credentials?.password)).toBe("s3cret");
@@ -16,7 +16,7 @@ test("an HQ has one pair, for its remotes and for people", () => {
   expect(serve(`${HQ} --hq-sessions`).role).toMatchObject({ hasSessions: true });
 });
 
-test("the pair of an HQ may come by every way there is", () => {
+test("an HQ's pair may come from every source", () => {
   const ways: readonly (readonly [string, Env])[] = [
     ["--hq --username fleet --password s3cret", {}],
     ["--hq", { TTYHQ_USERNAME: "fleet", TTYHQ_PASSWORD: "s3cret" }],
@@ -31,7 +31,7 @@ test("the pair of an HQ may come by every way there is", () => {
   }
 });
 
-test("a password on the command line is taken with a warning that does not show it", () => {
+test("a password on the command line causes a warning that does not show it", () => {
   const { warnings } = serve("--hq --username fleet --password hunter2");
   expect(warnings).toEqual([
     "--password: other users of this machine can see it in the list of processes; give --password-file or TTYHQ_PASSWORD instead",
@@ -40,7 +40,7 @@ test("a password on the command line is taken with a warning that does not show 
   expect(remote.warnings).toEqual([expect.stringContaining("--hq-password-file or TTYHQ_HQ_PASSWORD")]);
 });
 
-test("a remote that dials listens on this machine alone, and has no address for its HQ", () => {
+test("a remote that dials listens only on loopback, and has no address for its HQ", () => {
   const config = serve(`${REMOTE} --hq-dial`);
   expect(config.role).toMatchObject({ kind: "remote", dials: true, url: undefined });
   expect(config.listen.host).toBe("127.0.0.1");
@@ -54,7 +54,7 @@ test("a remote that dials listens on this machine alone, and has no address for 
   ]);
 });
 
-test("a remote names its HQ, itself and where it is", () => {
+test("a remote has its HQ's address, its name and its own address", () => {
   expect(serve(REMOTE).role).toMatchObject({
     kind: "remote",
     hq: { url: "https://hq.example.com", credentials: { username: "fleet" } },
@@ -79,12 +79,12 @@ test("a remote names its HQ, itself and where it is", () => {
   });
 });
 
-test("a remote is used through its HQ, and logged in to as every other server", () => {
+test("a remote has the same logins as other servers", () => {
   expect(serve(REMOTE).auth).toMatchObject({ mode: "login", password: { kind: "system" } });
   expect(serve(`${REMOTE} --no-auth --bind 127.0.0.1`).role).toMatchObject({ hq: { credentials: {} } });
 });
 
-test("without credentials everyone is warned", () => {
+test("--no-hq-auth causes a warning on HQs and remotes", () => {
   const hq = serve("--hq --no-hq-auth --login-link");
   expect(hq.role).toMatchObject({ kind: "hq", credentials: undefined, joining: { isOpen: true } });
   expect(hq.warnings).toEqual([
@@ -98,20 +98,20 @@ test("without credentials everyone is warned", () => {
   );
 });
 
-test("an HQ without credentials may have a pair for people", () => {
+test("an HQ with --no-hq-auth may have a pair for its users", () => {
   const config = serve(`${HQ} --no-hq-auth`);
   expect(passwordOf(config)).toBe("s3cret");
   expect(config.role).toMatchObject({ credentials: undefined });
 });
 
-test("--no-auth is an HQ without credentials, and says what it left out", () => {
+test("an HQ with --no-auth has no credentials and warns of unused ones", () => {
   const config = serve(`${HQ} --no-auth --bind 127.0.0.1`);
   expect(config.role).toMatchObject({ kind: "hq", credentials: undefined });
   expect(config.warnings).toEqual(["--no-auth: --username and --password-file are not used"]);
   expect(problems("--hq --no-auth")).toEqual([]);
 });
 
-test("plain HTTP to the HQ is refused with both ways out, or allowed with a warning", () => {
+test("plain HTTP to the HQ is refused with both remedies, or allowed with a warning", () => {
   const url = "--hq-url http://hq:4020 --hq-username a --hq-password-file /run/secrets/password";
   expect(problems(url)).toEqual([
     "--hq-url: http://hq:4020 is not encrypted: give the HQ a certificate and its address with https, or allow this with --allow-insecure-hq",
@@ -129,7 +129,7 @@ test("plain HTTP to the HQ is refused with both ways out, or allowed with a warn
 
 const TTYHQ_JOIN_TOKEN = "a join token of at least 32 bytes";
 
-test("a remote joins with a token, or with the key that it has from an earlier start", () => {
+test("a remote joins with a token, or with its key of an earlier start", () => {
   const joining = serve("--hq-url https://hq.example.com", { TTYHQ_JOIN_TOKEN });
   expect(joining.role).toMatchObject({ hq: { credentials: undefined } });
   const { hq } = joining.role.kind === "remote" ? joining.role : {};
@@ -139,7 +139,7 @@ test("a remote joins with a token, or with the key that it has from an earlier s
   expect(serve(REMOTE).role).toMatchObject({ hq: { key: undefined } });
 });
 
-test("an HQ takes join tokens, and its password unless that is off", () => {
+test("an HQ accepts join tokens, and its password unless that is off", () => {
   expect(serve(HQ).role).toMatchObject({ joining: { isOpen: false, isBasicTaken: true, token: undefined } });
   const { role } = serve(`${HQ} --no-basic-join --join-token-name pod-*`, { TTYHQ_JOIN_TOKEN });
   expect(role).toMatchObject({
@@ -151,7 +151,7 @@ test("an HQ takes join tokens, and its password unless that is off", () => {
   });
 });
 
-test("an HQ that lets nobody in with a password is open to no machine for that", () => {
+test("an HQ without password login is not open to remotes without proof", () => {
   const config = serve(`${HQ} --disallow-user-password`);
   expect(config.role).toMatchObject({ credentials: undefined, joining: { isOpen: false } });
   expect(config.warnings).toEqual([expect.stringContaining("remotes join with tokens alone")]);
@@ -251,7 +251,7 @@ test.each([
   "https://hq?x",
   "https://",
   "https://1.2.3",
-])("%s is no address of a server", (url) => {
+])("%s is not the address of a server", (url) => {
   for (const option of ["--hq-url", "--remote-url"]) {
     const rest = option === "--hq-url" ? "--no-hq-auth" : "--hq-url https://hq --no-hq-auth";
     expect(problems(`${option} ${url} ${rest}`)).toEqual([
@@ -260,7 +260,7 @@ test.each([
   }
 });
 
-test("a machine whose own name cannot be that of a remote needs another", () => {
+test("a machine whose host name is not a valid remote name needs --name", () => {
   const parse = (hostname: string, more = "") => parseConfig({ ...input(`${REMOTE}${more}`), hostname });
   expect(parse("ada's laptop", " --name ada").role).toMatchObject({ name: "ada" });
   expect(() => parse("ada's laptop")).toThrow(
@@ -271,7 +271,7 @@ test("a machine whose own name cannot be that of a remote needs another", () => 
   expect(parseConfig({ ...input("--login-link"), hostname: "" }).role.kind).toBe("standalone");
 });
 
-test("all that contradicts is told at once", () => {
+test("all contradictions are reported at once", () => {
   expect(
     problems("--hq --hq-url http://hq --hq-username a --tls-key /none --remote-url x", {
       SERVICE_USERNAME: "a",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { serve } from "./command-line.ts";
 
-test("with nothing said a user of this system logs in with a password", () => {
+test("by default system users log in with their password", () => {
   expect(serve("").auth).toEqual({
     mode: "login",
     roles: [],
@@ -11,7 +11,7 @@ test("with nothing said a user of this system logs in with a password", () => {
   });
 });
 
-test("an idle login ends after the time that is given, from a second to a day", () => {
+test("the idle timeout is between a second and a day", () => {
   expect(serve("--login-idle-timeout 30m").auth).toMatchObject({ idleTimeoutMs: 1_800_000 });
   expect(serve("--login-idle-timeout 24h").auth).toMatchObject({ idleTimeoutMs: 86_400_000 });
   for (const text of ["500ms", "25h", "long"]) {
@@ -19,21 +19,21 @@ test("an idle login ends after the time that is given, from a second to a day", 
   }
 });
 
-test("keys are offered beside a password, or in its place", () => {
+test("keys are offered in addition to a password, or instead of it", () => {
   expect(serve("--enable-ssh-keys").auth).toMatchObject({ password: { kind: "system" }, sshKeys: true });
   expect(serve("--disallow-user-password").auth).toMatchObject({ password: undefined, sshKeys: true });
   const pair = { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "s3cret" };
   expect(serve("--disallow-user-password", pair).auth).toMatchObject({ password: undefined, sshKeys: true });
 });
 
-test("--no-auth overrides every other option about logging in", () => {
+test("--no-auth overrides every other login option", () => {
   const others = "--enable-ssh-keys --allow-local-bypass --enable-proxy-serve --admin-user ada";
   const config = serve(`--no-auth --bind 127.0.0.1 ${others}`);
   expect(config.auth).toEqual({ mode: "none", isPasswordDisallowed: false });
   expect(config.proxyServe).toBeUndefined();
 });
 
-test("what lets everybody of this machine in is said at the start", () => {
+test("options that admit everyone on this machine cause a warning", () => {
   expect(serve("--allow-local-bypass").warnings).toEqual([
     expect.stringContaining("--allow-local-bypass: every user and program of this machine"),
   ]);
@@ -43,7 +43,7 @@ test("what lets everybody of this machine in is said at the start", () => {
   ]);
 });
 
-test("a proxy that says who asks is one of this machine: the server listens on 127.0.0.1 alone", () => {
+test("with an identity proxy the server listens only on 127.0.0.1", () => {
   const config = serve("--enable-proxy-serve --proxy-external");
   expect(config.listen.host).toBe("127.0.0.1");
   expect(config.auth).toMatchObject({ identity: "local-proxy" });

@@ -36,7 +36,7 @@ function problems(commandLine: string): readonly string[] {
   }
 }
 
-test("the certificate is the proxy's, and the server behind it is on 127.0.0.1, without", () => {
+test("the proxy has the certificate; the server listens on 127.0.0.1 without one", () => {
   const config = parse(`--enable-proxy-serve ${TLS} --proxy-client-ca people`);
   expect(config).toMatchObject({ tls: undefined, listen: { host: "127.0.0.1" }, policy: { isHttps: false } });
   expect(config.proxyServe).toEqual({
@@ -45,7 +45,7 @@ test("the certificate is the proxy's, and the server behind it is on 127.0.0.1, 
   });
 });
 
-test("a provider is named with what it knows the server by, and where it leads back to", () => {
+test("a provider has the client's id, its secret and the origin for redirects", () => {
   const { proxyServe } = parse(
     `--enable-proxy-serve ${TLS} ${OIDC} --proxy-listen [::1]:8443 --proxy-url https://Term.Example.com:443/`,
   );
@@ -69,7 +69,7 @@ test("claims are required by name and value, and users named by issuer and subje
   expect(auth).toMatchObject({ allowUsers: ["https://id.example.com/realm#auth0|17"] });
 });
 
-test("both may prove who asks, and a provider on this machine may speak http", () => {
+test("certificates and a provider may be combined, and a provider on loopback may use http", () => {
   const local = OIDC.replace("https://id.example.com/realm", "http://127.0.0.1:8080");
   const { proxyServe } = parse(`--enable-proxy-serve ${TLS} ${local} --proxy-client-ca people`);
   expect([proxyServe?.clientCa !== undefined, proxyServe?.oidc?.issuer]).toEqual([
@@ -128,14 +128,14 @@ test.each([
   "https://id.example.com/?a=b",
   "https://id.example.com/#a",
   "https://user@id.example.com",
-])("%s is no provider", (issuer) => {
+])("%s is not a provider", (issuer) => {
   const oidc = OIDC.replace("https://id.example.com/realm", issuer);
   expect(problems(`--enable-proxy-serve ${TLS} ${oidc}`)).toContainEqual(
     expect.stringContaining("must be the https url of a provider"),
   );
 });
 
-test("proxies in front are addresses and ranges", () => {
+test("trusted proxies are addresses and ranges", () => {
   const { trustedProxies } = parse(
     "--trusted-proxy 10.0.0.0/8 --trusted-proxy fd00::/8 --trusted-proxy 127.0.0.1",
   );

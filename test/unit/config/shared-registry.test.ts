@@ -8,7 +8,7 @@ function registryOf(commandLine: string, env = {}) {
   return role.kind === "hq" ? role.sharedRegistry : undefined;
 }
 
-test("an HQ shares its registry where it is told to, by flag or variable", () => {
+test("an HQ shares its registry at the address of a flag or a variable", () => {
   expect(registryOf(HQ)).toBeUndefined();
   expect(registryOf(`${HQ} --registry-url redis://redis.example.com/2`)).toMatchObject({
     ...{ isTls: false, hosts: [{ host: "redis.example.com", port: 6379 }], database: 2 },
@@ -19,7 +19,7 @@ test("an HQ shares its registry where it is told to, by flag or variable", () =>
   expect(Object.isFrozen(given)).toBe(true);
 });
 
-test("credentials on the command line give a warning, an address without any does not", () => {
+test("an address with credentials on the command line causes a warning, one without does not", () => {
   expect(serve(`${HQ} --registry-url redis://redis.example.com`).warnings).toEqual([]);
   expect(serve(`${HQ} --registry-url redis://:secret@redis.example.com`).warnings).toEqual([
     expect.stringContaining("--registry-url-file or TTYHQ_REGISTRY_URL"),
@@ -29,7 +29,7 @@ test("credentials on the command line give a warning, an address without any doe
   ).toHaveLength(1);
 });
 
-test("what is no address is refused without being told", () => {
+test("an invalid address is refused without being shown", () => {
   for (const text of [
     "redis+sentinel://me:secret@host",
     "http://me:secret@host",
@@ -42,7 +42,7 @@ test("what is no address is refused without being told", () => {
   }
 });
 
-test("HQs that share a registry need a secret that they share", () => {
+test("HQs that share a registry need a common token secret", () => {
   const commandLine = `${HQ.replace("--jwt-secret-file jwt", "")} --registry-url redis://host`;
   expect(problems(commandLine)).toEqual([
     expect.stringContaining("--registry-url needs a secret that every HQ of this registry has"),
@@ -50,7 +50,7 @@ test("HQs that share a registry need a secret that they share", () => {
   expect(problems(commandLine, { TTYHQ_JWT_SECRET: "s".repeat(32) })).toEqual([]);
 });
 
-test("a shared registry is for an HQ alone, and goes badly with sessions of its own", () => {
+test("a shared registry is for an HQ only, and warns with --hq-sessions", () => {
   expect(problems("--no-auth --registry-url redis://host")).toEqual([
     expect.stringContaining("--registry-url is for an HQ alone"),
   ]);

@@ -45,7 +45,7 @@ test("a certificate and its key make https, by flags and by variables", () => {
   expect(parse("").tls).toBeUndefined();
 });
 
-test("an HQ and its remotes trust an authority of their own", () => {
+test("--hq-ca gives an HQ and its remotes an additional authority", () => {
   for (const role of ["--hq --no-hq-auth", "--hq-url https://hq --no-hq-auth"]) {
     expect(parse(`${role} --hq-ca ~/ca.pem`).trustedCa).toEqual(authority.cert);
   }

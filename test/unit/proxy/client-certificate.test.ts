@@ -8,7 +8,7 @@ function named(certificate: ClientCertificate) {
   return userOfCertificate({ valid_to: validTo, ...certificate })?.user;
 }
 
-test("the login is the e-mail address, of the alternative names before that of the subject, else the common name", () => {
+test("the login is the e-mail address of the alternative names, then of the subject, then the common name", () => {
   const subject = { CN: "Ada Lovelace", emailAddress: "subject@example.com" };
   expect(
     named({ subject, subjectaltname: "DNS:x.example, email:ada@example.com, email:b@example.com" }),
@@ -32,7 +32,7 @@ test.each<ClientCertificate>([
   expect(named(certificate)).toBeUndefined();
 });
 
-test("a certificate without an end names nobody", () => {
+test("a certificate without an expiry names nobody", () => {
   expect(userOfCertificate({ subject: { CN: "ada" }, valid_to: "whenever" })).toBeUndefined();
 });
 
@@ -46,11 +46,11 @@ test.each([
   [`email:@example.com`, "ada"],
   [`DNS:email:root@example.com`, "ada"],
   [`IP Address:127.0.0.1, othername:<unsupported>, email:ada@example.com`, "ada@example.com"],
-])("of the alternative names %s the login is %s", (subjectaltname, login) => {
+])("from the alternative names %s the login is %s", (subjectaltname, login) => {
   expect(named({ subject: { CN: "ada" }, subjectaltname })?.login).toBe(login);
 });
 
-test("no text makes the reading fail or go on for ever, and a login has nothing odd in it", () => {
+test("no text makes reading names throw or hang, and every login is valid", () => {
   const piece = fc.oneof(fc.string(), fc.constantFrom("email:", ", ", '"', "\\", "@", "DNS:", "a@b.example"));
   fc.assert(
     fc.property(fc.array(piece), fc.string(), (pieces, CN) => {

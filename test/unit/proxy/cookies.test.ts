@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cookie, cookiesOf, foreignCookies } from "../../../src/proxy/cookies.ts";
 
-test("cookies are read by name; of two with one name the first counts", () => {
+test("cookies are read by name; the first of a name counts", () => {
   const cookies = cookiesOf("a=1; b=2=3;c = 4 ; a=5; =6; lonely; ;d=");
   expect([...cookies]).toEqual([
     ["a", "1"],
@@ -13,14 +13,14 @@ test("cookies are read by name; of two with one name the first counts", () => {
   expect(cookiesOf(undefined).size).toBe(0);
 });
 
-test("a cookie is for this host, over TLS, and for no script", () => {
+test("a cookie is for this host, only over TLS and hidden from scripts", () => {
   expect(cookie("__Host-x", "v", 60_500)).toBe(
     "__Host-x=v; Path=/; Max-Age=60; Secure; HttpOnly; SameSite=Lax",
   );
   expect(cookie("__Host-x", "", 0)).toContain("Max-Age=0;");
 });
 
-test("no header makes the reading fail, and none of our cookies is passed on", () => {
+test("no header makes reading cookies throw, and our own cookies are not forwarded", () => {
   const piece = fc.oneof(
     fc.string(),
     fc.constantFrom("__Host-ttyhq-login=x", " __Host-ttyhq-begun-1=y", "a=b"),

@@ -17,7 +17,7 @@ function forward(headers: IncomingHttpHeaders, kind: "request" | "upgrade" = "re
   return forwardedHeaders({ headers }, voucher, kind);
 }
 
-test("what the proxy says is there, and its spelling of the client's address, scheme and host", () => {
+test("the proxy adds the identity, and its own forwarding headers for address, scheme and host", () => {
   expect(forward({ host: "term.example.com", accept: "*/*", authorization: "Bearer x" })).toEqual({
     ...{ host: "term.example.com", accept: "*/*", authorization: "Bearer x" },
     "proxy-user-proof": PROOF,
@@ -55,12 +55,12 @@ test.each([
   "http2-settings",
   "keep-alive",
   "proxy-connection",
-])("a client's %s goes no further", (name) => {
+])("a client's %s is not forwarded", (name) => {
   const said = forward({});
   expect(forward({ [name]: "root" })).toEqual(said);
 });
 
-test("what Connection names goes no further, but for what says how long the body is", () => {
+test("headers that Connection names are not forwarded, except for the body's length", () => {
   const sent = {
     connection: "close, X-Secret ,content-length",
     "x-secret": "1",
@@ -71,20 +71,20 @@ test("what Connection names goes no further, but for what says how long the body
   expect([secret, connection, length, a]).toEqual([undefined, undefined, "5", "1"]);
 });
 
-test("an upgrade is one to WebSocket, without a body", () => {
+test("an upgrade is forwarded as one to WebSocket, without a body", () => {
   const sent = { connection: "keep-alive, Upgrade", upgrade: "websocket", "sec-websocket-key": "k" };
   expect(forward(sent, "upgrade")).toMatchObject({
     ...{ connection: "Upgrade", upgrade: "websocket", "sec-websocket-key": "k" },
   });
 });
 
-test("the proxy's own cookies stay with it", () => {
+test("the proxy's own cookies are not forwarded", () => {
   const cookie = "a=1; __Host-ttyhq-login=secret; b=2; __Host-ttyhq-begun-x=sealed";
   expect(forward({ cookie }).cookie).toBe("a=1; b=2");
   expect(forward({ cookie: "__Host-ttyhq-login=secret" })).not.toHaveProperty("cookie");
 });
 
-test("names are sent as bytes of UTF-8, and read as what they are", async () => {
+test("names are sent as UTF-8 bytes and decoded to the same text", async () => {
   const named = { ...voucher, user: { login: "zoë@example.com", name: "Zoë Ωmega 🦊", picture: undefined } };
   const headers = forwardedHeaders({ headers: {} }, named, "request");
   for (const value of Object.values(headers)) expect(value).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
@@ -138,7 +138,7 @@ const SPELLINGS = [
   ],
 ];
 
-test("however a client spells, repeats, folds or hides such headers, the server believes the proxy alone", async () => {
+test("no spelling, repetition or folding of a client's headers overrides the proxy's", async () => {
   const isOwn = byProxyIdentity("own-proxy", Secret.fromText(PROOF));
   const lines = fc.array(fc.oneof(fc.constantFrom(...SPELLINGS), headerLine()), { maxLength: 12 });
   await fc.assert(

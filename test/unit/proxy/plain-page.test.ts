@@ -14,7 +14,7 @@ async function sent(send: (response: ServerResponse) => void): Promise<string> {
   return await text(client);
 }
 
-test("whatever a page is to say is shown, not obeyed", async () => {
+test("texts of a page are escaped", async () => {
   const odd = `<script>alert(1)</script>"'&`;
   const page = await sent((response) =>
     sendPage(response, {
@@ -30,7 +30,7 @@ test("whatever a page is to say is shown, not obeyed", async () => {
   expect(page).toMatch(/cache-control: no-store/);
 });
 
-test("a button is a form of its own, and may lead on to where it is said", async () => {
+test("a button is a form that may redirect to the given origins", async () => {
   const action = { kind: "button", to: "/.proxy/logout", text: "Log out" } as const;
   const page = await sent((response) =>
     sendPage(response, { status: 200, title: "x", sentences: [], action, leadsTo: ["https:"] }),
@@ -41,13 +41,13 @@ test("a button is a form of its own, and may lead on to where it is said", async
   expect(page).toContain("referrer-policy: same-origin");
 });
 
-test("a redirect is kept nowhere", async () => {
+test("a redirect is not cached", async () => {
   const answer = await sent((response) => redirect(response, "/a"));
   expect(answer).toMatch(/^HTTP\/1\.1 303 .*\r\nlocation: \/a\r\n/s);
   expect(answer).toContain("cache-control: no-store");
 });
 
-test("a refusal is a sentence with a way on; of a fault of ours nothing is said", async () => {
+test("a refusal is a sentence with a link; internal errors are not revealed", async () => {
   const refusal = await sent((response) =>
     sendRefusal(response, new ServiceError("login_refused", "no, because")),
   );
@@ -64,6 +64,6 @@ test.each([
   ["GET", { accept: "*/*" }, false],
   ["GET", {}, false],
   ["POST", { accept: "text/html" }, false],
-])("%s with %j: somebody looks at it: %s", (method, headers, isIt) => {
+])("%s with %j is a navigation: %s", (method, headers, isIt) => {
   expect(isNavigation({ method, headers })).toBe(isIt);
 });

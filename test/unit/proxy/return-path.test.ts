@@ -9,7 +9,7 @@ test.each([
   "/a//b",
   "/%5cx",
   "/?next=https://evil.example",
-])("after the login one is back at %s", (path) => {
+])("after the login the browser returns to %s", (path) => {
   expect(returnPath(path)).toBe(path);
 });
 
@@ -39,11 +39,11 @@ test.each([
     "/%2e//evil.example",
   ],
   ...["/.proxy/logout", "/.proxy/login", "/.proxy", "/x/../.proxy/logout"],
-])("%j leads to the beginning", (path) => {
+])("%j leads to the start page", (path) => {
   expect(returnPath(path)).toBe("/");
 });
 
-test("whatever is asked for, a browser stays on this host", () => {
+test("every return path stays on this host", () => {
   const piece = fc.oneof(
     fc.constantFrom("/", "\\", ".", "..", "%2f", "%5c", ":", "@", "evil.example", "\t", "?"),
     fc.string(),

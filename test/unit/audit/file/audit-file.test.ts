@@ -15,7 +15,7 @@ const usersOf = (lines: readonly string[]) =>
     return action.startsWith("audit.") ? [] : [user];
   });
 
-test("lines are there, in their order, when the log is closed, in a file for its owner alone", async () => {
+test("after closing all lines are in order in a file that only its owner can read", async () => {
   await using place = await LogPlace.make();
   {
     await using audit = await place.open();
@@ -25,7 +25,7 @@ test("lines are there, in their order, when the log is closed, in a file for its
   expect((await stat(place.path)).mode & 0o777).toBe(0o600);
 });
 
-test("another start adds to what is there", async () => {
+test("another start appends", async () => {
   await using place = await LogPlace.make();
   for (const user of ["ada", "bob"]) {
     await using audit = await place.open();
@@ -34,7 +34,7 @@ test("another start adds to what is there", async () => {
   expect(usersOf(await place.lines())).toEqual(["ada", "bob"]);
 });
 
-test("a line that a crash cut off is ended before the next one", async () => {
+test("an interrupted line is ended before the next one", async () => {
   await using place = await LogPlace.make();
   await writeFile(place.path, '{"action":"log', { mode: 0o600 });
   {
@@ -46,7 +46,7 @@ test("a line that a crash cut off is ended before the next one", async () => {
   expect(usersOf(whole)).toEqual(["ada"]);
 });
 
-test("a file that others could read is closed, and its own group may go on reading", async () => {
+test("a file that others could read is closed to them; its group may still read it", async () => {
   await using place = await LogPlace.make();
   for (const [before, after] of [
     [0o644, 0o640],
@@ -62,7 +62,7 @@ test("a file that others could read is closed, and its own group may go on readi
   expect(place.said).toEqual(Array(2).fill("audit log was open to others, now closed"));
 });
 
-test("a full file is moved on, and four full ones are kept", async () => {
+test("a full file is rotated, and four rotated files are kept", async () => {
   await using place = await LogPlace.make();
   const count = 60;
   for (let number = 0; number < count; number++) {
@@ -84,7 +84,7 @@ test("a full file is moved on, and four full ones are kept", async () => {
   expect(place.said).toEqual([]);
 });
 
-test("a file that somebody moved away is left alone, and a new one begun", async () => {
+test("after somebody moves the file away a new one is started", async () => {
   await using place = await LogPlace.make();
   await using audit = await place.open();
   audit.write(loginOf("ada"));
@@ -99,7 +99,7 @@ test("a file that somebody moved away is left alone, and a new one begun", async
   expect((await stat(place.path)).mode & 0o777).toBe(0o600);
 });
 
-test("two servers on one file lose nothing and tear nothing, also while it is moved on", async () => {
+test("two servers on one file lose and tear no line, also during rotation", async () => {
   await using place = await LogPlace.make();
   {
     await using one = await place.open({ maxBytes: 20_000 });
@@ -119,7 +119,7 @@ test("two servers on one file lose nothing and tear nothing, also while it is mo
   expect(new Set(users).size).toBe(users.length);
 });
 
-test("where no file can be, a server does not start, and says why", async () => {
+test("a server does not start with an unusable path, and says why", async () => {
   await using place = await LogPlace.make();
   await mkdir(place.path);
   await expect(place.open()).rejects.toMatchObject({
@@ -133,13 +133,13 @@ test("where no file can be, a server does not start, and says why", async () => 
   });
 });
 
-test("a pipe that nobody reads from is refused and not waited for", async () => {
+test("a pipe without a reader is refused at once", async () => {
   await using place = await LogPlace.make();
   await run("mkfifo", [place.path]);
   await expect(place.open()).rejects.toMatchObject({ code: "start_failed" });
 });
 
-test("what cannot be written is lost and counted, told of once, and the log says itself that it is missing", async () => {
+test("unwritable lines are counted, logged once, and noted in the audit log", async () => {
   await using place = await LogPlace.make();
   await using audit = await place.open();
   audit.write(loginOf("ada"));

@@ -8,7 +8,7 @@ const LOGIN = { action: "login", result: "ok" } as const;
 
 const parsed = (entry: AuditEntry) => JSON.parse(auditLine(entry, TIME));
 
-test("a line is JSON with its newline, and what is not known is left out", () => {
+test("a line is JSON and a newline; unknown members are left out", () => {
   const entry: AuditEntry = {
     ...LOGIN,
     user: "ada",
@@ -21,11 +21,11 @@ test("a line is JSON with its newline, and what is not known is left out", () =>
   );
 });
 
-test("details without any member are none", () => {
+test("empty details are left out", () => {
   expect(parsed({ ...LOGIN, details: { code: undefined } })).not.toHaveProperty("details");
 });
 
-test("what is too long is cut, and says so", () => {
+test("long texts are cut and marked", () => {
   const { user, details } = parsed({
     ...LOGIN,
     user: "u".repeat(1_000),
@@ -40,7 +40,7 @@ test("what is too long is cut, and says so", () => {
   expect(details.command.at(-1)).toBe("…");
 });
 
-test("secrets that can be told by their form are not written", () => {
+test("recognisable secrets are not written", () => {
   const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl";
   const line = auditLine(
     {
@@ -60,7 +60,7 @@ test("secrets that can be told by their form are not written", () => {
   expect(line).toContain("example.com");
 });
 
-test("no text makes a second line, a line that is no JSON, one that a terminal obeys, or a long one", async () => {
+test("every entry is one bounded line of JSON without terminal control characters", async () => {
   const text = fc.oneof(
     fc.string({ unit: "binary", maxLength: 3_000 }),
     fc.constantFrom(

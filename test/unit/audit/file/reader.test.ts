@@ -26,7 +26,7 @@ async function pages(path: string, query: Parameters<typeof readAudit>[1]) {
   return all;
 }
 
-test("pages hold every kept line once, newest first, also across rotated files", async () => {
+test("pages contain every kept line once, newest first, also across rotated files", async () => {
   await using place = await rotated();
   const whole = await readAudit(place.path, { limit: 1_000 });
   const sequences = whole.entries.map(({ seq = 0 }) => seq);
@@ -40,7 +40,7 @@ test("pages hold every kept line once, newest first, also across rotated files",
   }
 });
 
-test("a cursor goes on where it was when the log was rotated meanwhile, and skips what is new", async () => {
+test("a cursor continues at its line after a rotation, without newer lines", async () => {
   await using place = await rotated();
   const whole = await readAudit(place.path, { limit: 1_000 });
   const { entries, next } = await readAudit(place.path, { limit: 5 });
@@ -52,7 +52,7 @@ test("a cursor goes on where it was when the log was rotated meanwhile, and skip
   expect(read.length).toBeGreaterThan(5);
 });
 
-test("filters leave what fits all of them; lines that are being written or are not ours are left out", async () => {
+test("entries must match all filters; incomplete and foreign lines are left out", async () => {
   await using place = await LogPlace.make();
   await place.write(["ada", "bob", "ada"]);
   await appendFile(place.path, 'no line of ours\n{"seq":4,"time":"');
@@ -69,7 +69,7 @@ test("filters leave what fits all of them; lines that are being written or are n
   expect(first).not.toHaveProperty("prev");
 });
 
-test("a cursor of a file that is gone is the end; a log that is no file is said to be none", async () => {
+test("a cursor of a removed file gives an empty page; a log that is not a file is refused", async () => {
   await using place = await rotated();
   expect(await readAudit(place.path, { cursor: "999999.10" })).toEqual({ entries: [] });
   const refused = await readAudit("/dev/null", {}).catch((error: unknown) => error);

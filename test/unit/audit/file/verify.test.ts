@@ -13,7 +13,7 @@ async function written(): Promise<LogPlace> {
   return place;
 }
 
-test("each line names the hash of the line before it, as sha256sum would print it", async () => {
+test("each line has the SHA-256 of the previous line", async () => {
   await using place = await written();
   const lines = await place.lines();
   expect(lines.map((line) => JSON.parse(line).seq)).toEqual([1, 2, 3, 4, 5]);
@@ -47,7 +47,7 @@ test.each([
   expect(problem).toEqual({ file: place.path, line, reason: expect.stringMatching(reason) });
 });
 
-test("a chain that was made anew after an edit does not have the sealed hash", async () => {
+test("a chain that was recomputed after an edit does not have the sealed hash", async () => {
   await using place = await written();
   await place.change((lines) => {
     const bodies = lines.map((line) => `{${line.slice(line.indexOf('"time"'))}\n`);
@@ -63,7 +63,7 @@ test("a chain that was made anew after an edit does not have the sealed hash", a
   });
 });
 
-test("a head that was made for a shorter log is not sealed with the key", async () => {
+test("a forged head of a shorter log is not sealed with the key", async () => {
   await using place = await written();
   const head = JSON.parse(await readFile(place.files.head, "utf8"));
   const [, , third = ""] = await place.lines();
@@ -82,7 +82,7 @@ test.each([
   ["left without its head", (place: LogPlace) => rm(place.files.head), /no sealed head/],
   ["given another head", (place: LogPlace) => writeFile(place.files.head, "{}"), /damaged/],
 ])(
-  "a log that was %s while the server was away stays bad after its next start",
+  "a log that was %s while the server was stopped fails verification after the next start",
   async (_, attack, reason) => {
     await using place = await written();
     await attack(place);
@@ -97,7 +97,7 @@ test.each([
   },
 );
 
-test("the chain goes on across restarts and rotation, and what rotation removed is not missing", async () => {
+test("the chain continues across restarts and rotation; files that rotation removed are not missing", async () => {
   await using place = await LogPlace.make();
   for (let start = 0; start < 20; start++) await place.write(USERS, { maxBytes: 1_500 });
   const { files, first, last, problem } = await place.verify();
@@ -108,7 +108,7 @@ test("the chain goes on across restarts and rotation, and what rotation removed 
   expect(place.said).toEqual([]);
 });
 
-test("a rotated file that was removed, or begins later, is missing", async () => {
+test("a removed or shortened rotated file is reported", async () => {
   await using place = await LogPlace.make();
   for (let start = 0; start < 20; start++) await place.write(USERS, { maxBytes: 1_500 });
   await copyFile(`${place.path}.4`, `${place.path}.copy`);
@@ -122,7 +122,7 @@ test("a rotated file that was removed, or begins later, is missing", async () =>
   expect((await place.verify()).problem).toMatchObject({ file: `${place.path}.1`, line: 1 });
 });
 
-test("a line that a crash cut off is told of by the next one, and is no attack", async () => {
+test("an interrupted line is noted by the next one and passes verification", async () => {
   await using place = await written();
   const torn = '{"seq":6,"prev":"00';
   await appendFile(place.path, torn);
@@ -140,7 +140,7 @@ test("a line that a crash cut off is told of by the next one, and is no attack",
   expect((await place.verify()).problem).toMatchObject({ line: 6, reason: expect.stringMatching(/missing/) });
 });
 
-test("whole lines after the sealed one are those of a crash, and the chain goes on after them", async () => {
+test("whole lines after the sealed one are accepted after a crash, and the chain continues", async () => {
   await using place = await written();
   const head = await readFile(place.files.head);
   await place.write(["fay", "gus"]);
@@ -151,14 +151,14 @@ test("whole lines after the sealed one are those of a crash, and the chain goes 
   expect(await place.verify()).toMatchObject({ last: 8, sealed: 8, problem: undefined });
 });
 
-test("lines of a version without a chain stay readable, before the first of the chain alone", async () => {
+test("lines without a chain are accepted only before the first line of the chain", async () => {
   await using place = await LogPlace.make();
   await writeFile(place.path, '{"time":"t","action":"login"}\n{"time":"t","action":"logout"}\n');
   await place.write(["ada"]);
   expect(await place.verify()).toMatchObject({ unchained: 2, first: 1, problem: undefined });
 });
 
-test("files that others moved away are verified in any order of their names", async () => {
+test("moved files are verified whatever their names", async () => {
   await using place = await LogPlace.make();
   for (const name of ["c", "a", "b"]) {
     await place.write(USERS);

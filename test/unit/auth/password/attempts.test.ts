@@ -30,7 +30,7 @@ function clockedAttempts(clock = { ms: 1_000_000 }, others?: FailedLogins) {
 const limited = { code: "rate_limited" };
 const TEN_WRONG = Array<string>(10).fill("invalid_credentials");
 
-test("the eleventh failed login of an address within a minute is not tried, whoever it claims to be", async () => {
+test("an address's eleventh failed login within a minute is not tried, whatever user it names", async () => {
   const { fail, attempts } = clockedAttempts();
   const codes = await fail(10, (index) => ({ address: "10.0.0.1", user: `user${index}` }));
   expect(codes).toEqual(TEN_WRONG);
@@ -42,7 +42,7 @@ test("the eleventh failed login of an address within a minute is not tried, whoe
   expect(isTried).toBe(false);
 });
 
-test("the eleventh failed login of a user within a minute is not tried, wherever it comes from", async () => {
+test("a user's eleventh failed login within a minute is not tried, whatever its address", async () => {
   const { fail, attempts } = clockedAttempts();
   expect(await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "ada" }))).toEqual(TEN_WRONG);
   await expect(attempts.guard({ address: "10.1.1.1", user: "ada" }, right)).rejects.toMatchObject(limited);
@@ -56,7 +56,7 @@ test("a known and an unknown user are limited alike", async () => {
   expect(known).toEqual(unknown);
 });
 
-test("the answer says after how many seconds the next try is let through, and it is", async () => {
+test("the error says in how many seconds the next try is allowed, and then it is", async () => {
   const { clock, fail, attempts } = clockedAttempts();
   const claimant = { address: "10.0.0.1", user: "ada" };
   await fail(1, claimant);
@@ -72,7 +72,7 @@ test("the answer says after how many seconds the next try is let through, and it
   expect(await attempts.guard(claimant, right)).toBe("in");
 });
 
-test("any 60 seconds hold at most ten failures, also across the turn of a minute", async () => {
+test("any 60 seconds have at most ten failures, also across a minute boundary", async () => {
   const { clock, fail } = clockedAttempts();
   const claimant = { address: "10.0.0.1", user: "ada" };
   const times: number[] = [];
@@ -89,7 +89,7 @@ test("any 60 seconds hold at most ten failures, also across the turn of a minute
   expect(times.length).toBeLessThan(25);
 });
 
-test("a success neither counts nor pardons", async () => {
+test("a success neither counts nor resets earlier failures", async () => {
   const { fail, attempts } = clockedAttempts();
   const claimant = { address: "10.0.0.1", user: "ada" };
   await fail(9, claimant);
@@ -98,7 +98,7 @@ test("a success neither counts nor pardons", async () => {
   await expect(attempts.guard(claimant, right)).rejects.toMatchObject(limited);
 });
 
-test("many tries at once are no way around the limit", async () => {
+test("parallel tries do not circumvent the limit", async () => {
   const { attempts } = clockedAttempts();
   const gate = Promise.withResolvers<void>();
   let tried = 0;
@@ -113,7 +113,7 @@ test("many tries at once are no way around the limit", async () => {
   expect(tried).toBe(10);
 });
 
-test("a login that fails for another reason than a wrong guess does not count", async () => {
+test("a login that fails for another reason than a wrong proof does not count", async () => {
   const { attempts } = clockedAttempts();
   const broken = async (): Promise<never> => {
     throw new ServiceError("internal_error", "disk full");
@@ -132,7 +132,7 @@ test("a wrong ticket counts against its address", async () => {
   await expect(attempts.guard({ address: "::1" }, right)).rejects.toMatchObject(limited);
 });
 
-test("a network's worth of IPv6 addresses counts as one", async () => {
+test("the addresses of an IPv6 /64 count as one", async () => {
   const { fail, attempts } = clockedAttempts();
   await fail(10, (index) => ({ address: `2001:db8:0:1::${index}`, user: `user${index}` }));
   await expect(attempts.guard({ address: "2001:db8:0:1::ffff", user: "x" }, right)).rejects.toMatchObject(
@@ -154,7 +154,7 @@ test("an address where a user logged in within a month is not locked out by fail
   await expect(attempts.guard(ada, right)).rejects.toMatchObject(limited);
 });
 
-test("a proven address has no more guesses than any other, and proves one user alone", async () => {
+test("a proven address has no more tries than others, and is proven for one user only", async () => {
   const { fail, attempts } = clockedAttempts();
   const ada = { address: "10.1.1.1", user: "ada" };
   await attempts.guard(ada, right);
@@ -163,7 +163,7 @@ test("a proven address has no more guesses than any other, and proves one user a
   expect(await fail(12, ada)).toEqual([...TEN_WRONG, "rate_limited", "rate_limited"]);
 });
 
-test("a login that is over at once is counted as any other", () => {
+test("a login that settles synchronously is counted like any other", () => {
   const { attempts } = clockedAttempts();
   const claimant = { address: "10.0.0.1", user: "ada" };
   for (let count = 0; count < 20; count++) attempts.begin(claimant).succeed();
@@ -172,7 +172,7 @@ test("a login that is over at once is counted as any other", () => {
   expect(() => attempts.begin(claimant)).toThrow(expect.objectContaining(limited));
 });
 
-test("one address locks a user out nowhere else, however long it guesses", async () => {
+test("one address cannot lock a user out at other addresses", async () => {
   const { clock, fail, attempts } = clockedAttempts();
   for (let minute = 0; minute < 5; minute++) {
     await fail(20, { address: "10.0.0.1", user: "ada" });
@@ -181,7 +181,7 @@ test("one address locks a user out nowhere else, however long it guesses", async
   }
 });
 
-test("one address locks nobody out who has logged in there, be it that all have one address", async () => {
+test("failures at a shared address do not lock out users who have logged in there", async () => {
   const { fail, attempts } = clockedAttempts();
   const bob = { address: "10.0.0.1", user: "bob" };
   await attempts.guard(bob, right);
@@ -191,7 +191,7 @@ test("one address locks nobody out who has logged in there, be it that all have 
   expect(await attempts.guard(bob, right)).toBe("in");
 });
 
-test("an address that fails again and again waits longer each time, up to 16 minutes, until it is quiet for an hour", async () => {
+test("an address that keeps failing waits longer each time, up to 16 minutes, until an hour without failures", async () => {
   const { clock, attempts } = clockedAttempts();
   const who = { address: "10.0.0.1" };
   /** Fails until it is refused; says for how many seconds. */
@@ -212,7 +212,7 @@ test("an address that fails again and again waits longer each time, up to 16 min
   expect(await exhaust()).toBe(60);
 });
 
-test("two addresses keep a user out elsewhere for four minutes of an hour, however slowly they guess", async () => {
+test("two addresses can lock a user out elsewhere for at most four minutes of an hour", async () => {
   const { clock, fail, attempts } = clockedAttempts();
   let minutesOut = 0;
   for (let minute = 0; minute < 60; minute++) {
@@ -228,7 +228,7 @@ test("two addresses keep a user out elsewhere for four minutes of an hour, howev
   expect(minutesOut).toBe(4);
 });
 
-test("failures at another HQ count as failures here, with their age, and nobody's success does", async () => {
+test("failures at another HQ count here with their age; successes there do not", async () => {
   const told: string[] = [];
   const heard = new Emitter<{ readonly failure: string; readonly agoMs: number }>();
   const clock = { ms: 1_000_000 };

@@ -28,7 +28,7 @@ function hq() {
   return { clock, warnings, ask };
 }
 
-test("the pair of the HQ is its user, everywhere", async () => {
+test("the HQ's pair authenticates its user, everywhere", async () => {
   const { ask, warnings } = hq();
   for (const place of ["api", "registry", "websocket", "event-stream"] as const) {
     const principal = await ask(basic(`fleet:${PASSWORD}`), { place });
@@ -38,7 +38,7 @@ test("the pair of the HQ is its user, everywhere", async () => {
   expect(warnings).toEqual([]);
 });
 
-test("another pair is refused, whatever of it is right, and told to the log without it", async () => {
+test("a pair that is wrong in any part is refused, and logged without the pair", async () => {
   const { ask, warnings } = hq();
   const pairs = ["fleet:wrong", `other:${PASSWORD}`, "fleet:", `:${PASSWORD}`, ":", `Fleet:${PASSWORD}`];
   for (const pair of pairs) await expect(ask(basic(pair))).rejects.toMatchObject(refused);
@@ -46,7 +46,7 @@ test("another pair is refused, whatever of it is right, and told to the log with
 });
 
 test.each([undefined, "", "Bearer abc", "Basics abc", "Negotiate"])(
-  "%j is for someone else",
+  "%j is left to the other ways",
   async (header) => {
     expect(await hq().ask(header)).toBeUndefined();
   },
@@ -68,7 +68,7 @@ test.each([
   });
 });
 
-test("the eleventh wrong pair of an address within a minute is not looked at, were it right", async () => {
+test("after ten wrong pairs in a minute an address is refused unchecked, even with the right pair", async () => {
   const { ask, clock } = hq();
   const wrong = () => ask(basic(`user${clock.ms++}:x`));
   for (let count = 0; count < 10; count++) await expect(wrong()).rejects.toMatchObject(refused);
@@ -76,7 +76,7 @@ test("the eleventh wrong pair of an address within a minute is not looked at, we
   expect(await ask(basic(`fleet:${PASSWORD}`), { address: "10.0.0.2" })).toMatchObject({ user: "fleet" });
 });
 
-test("who guesses at the HQ's pair keeps no remote out that has registered before", async () => {
+test("guesses at the HQ's pair do not lock out a remote that has registered before", async () => {
   const { ask, clock } = hq();
   const right = (address: string) => ask(basic(`fleet:${PASSWORD}`), { address });
   await right("10.0.1.1");
@@ -98,7 +98,7 @@ test("a thousand remotes may register at the same moment from one address", asyn
   expect(new Set(await Promise.all(all)).size).toBe(1_000);
 });
 
-test("every pair comes through as it was sent, a password also when it is no text", () =>
+test("every pair is decoded as sent, including passwords that are not UTF-8", () =>
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.uint8Array(), (name, password) => {
       const username = bytes(name.replaceAll(":", ""));
@@ -107,7 +107,7 @@ test("every pair comes through as it was sent, a password also when it is no tex
     }),
   ));
 
-test("no header makes it fail otherwise, and none but the right one is let in", async () => {
+test("every header but the right one is ignored or refused", async () => {
   const { ask, clock } = hq();
   const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.base64String());
   const header = fc.oneof(

@@ -24,18 +24,18 @@ function timed() {
   return { took, pass: pause };
 }
 
-test("a success comes as soon as it can", async () => {
+test("a success is not delayed", async () => {
   const { took } = timed();
   expect(await took(5, undefined)).toBe(5);
   expect(await took(250, undefined)).toBe(250);
 });
 
-test("refusals take the same time, whatever there was to do", async () => {
+test("all refusals take the same time", async () => {
   const { took } = timed();
   for (const workMs of [0, 1, 50, 99.5, 100]) expect(await took(workMs, wrong)).toBe(100);
 });
 
-test("after a refusal that took longer all others take as long, for a while", async () => {
+test("after a slow refusal all others take as long, for a while", async () => {
   const { took, pass } = timed();
   expect(await took(230, wrong)).toBe(300);
   expect(await took(1, wrong)).toBe(300);
@@ -44,7 +44,7 @@ test("after a refusal that took longer all others take as long, for a while", as
   expect(await took(1, wrong)).toBe(100);
 });
 
-test("nobody waits for long because of another's slow refusal, or because of a failure of ours", async () => {
+test("the wait is bounded, and internal errors do not lengthen it", async () => {
   const { took } = timed();
   await took(900, new ServiceError("internal_error", "out of reach"));
   expect(await took(1, wrong)).toBe(100);
@@ -52,7 +52,7 @@ test("nobody waits for long because of another's slow refusal, or because of a f
   expect(await took(1, wrong)).toBe(400);
 });
 
-test("who is told to come later is told so at once", async () => {
+test("rate_limited is not delayed", async () => {
   const { took } = timed();
   expect(await took(1, new ServiceError("rate_limited", "later"))).toBe(1);
 });

@@ -36,14 +36,14 @@ async function challengeOf(request: Promise<unknown>): Promise<string> {
   return LoginQuestion.pick({ challengeId: true }).parse(details).challengeId;
 }
 
-test("each request gets the next question, and the last one what came of the login", async () => {
+test("each request gets the next question, and the last one the result", async () => {
   const questions = questionsOf();
   const first = await challengeOf(questions.begin("192.0.2.1", asking(2)));
   const second = await challengeOf(answered(questions, first, "1"));
   expect(await answered(questions, second, "2")).toBe("1,2");
 });
 
-test("a login that asks for nothing has one request", async () => {
+test("a login without questions needs one request", async () => {
   const questions = questionsOf();
   expect(await questions.begin(undefined, asking(0))).toBe("");
   const refused = questions.begin(undefined, async () => {
@@ -52,7 +52,7 @@ test("a login that asks for nothing has one request", async () => {
   await expect(refused).rejects.toMatchObject({ code: "invalid_credentials" });
 });
 
-test("a client that cannot answer is told what is asked, and what can", async () => {
+test("the error names the questions and the clients that can answer them", async () => {
   const request = questionsOf().begin(undefined, asking(1));
   await expect(request).rejects.toThrow(
     /more than a password \(Code\): log in on the page or with `ttyhq login`/,
@@ -60,7 +60,7 @@ test("a client that cannot answer is told what is asked, and what can", async ()
   await expect(request).rejects.toMatchObject({ details: { ...CODE, expiresIn: 60 } });
 });
 
-test("a question is answered once, and nobody answers one that there is not", async () => {
+test("a question is answered once; unknown questions are refused", async () => {
   const questions = questionsOf();
   const challenge = await challengeOf(questions.begin(undefined, asking(1)));
   await questions.take({ challengeId: challenge, answers: [] });
@@ -68,7 +68,7 @@ test("a question is answered once, and nobody answers one that there is not", as
     await expect(questions.take({ challengeId, answers: [] })).rejects.toMatchObject(over);
 });
 
-test("a login that nobody answers in time is over", async () => {
+test("a login ends if its question is not answered in time", async () => {
   const questions = questionsOf({ lifetimeMs: 1 });
   const ended = Promise.withResolvers<unknown>();
   const challenge = await challengeOf(
@@ -81,7 +81,7 @@ test("a login that nobody answers in time is over", async () => {
   await expect(answered(questions, challenge, "1")).rejects.toMatchObject(over);
 });
 
-test("whoever begins many logins ends their own", async () => {
+test("an address over its limit of pending logins loses its own oldest one", async () => {
   const questions = questionsOf();
   const begin = (address: string): Promise<string> => challengeOf(questions.begin(address, asking(1)));
   const mine = await begin("192.0.2.1");

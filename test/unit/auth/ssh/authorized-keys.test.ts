@@ -68,12 +68,12 @@ test.each(["restrict", "no-pty", 'command="ls"', "restrict,pty"])(
   },
 );
 
-test("a key for some address does not log in without one", () => {
+test("a key with from= does not log in a client without an address", () => {
   const file = Buffer.from(`from="*" ${line}`);
   expect(judgeKey(file, key, { address: undefined, nowS })).toBe("absent");
 });
 
-test("no file of any bytes lets a key in that is not in it", () => {
+test("no file admits a key that is not in it", () => {
   const piece = fc.constantFrom(
     ...[
       "\n",
@@ -102,7 +102,7 @@ test("no file of any bytes lets a key in that is not in it", () => {
   );
 });
 
-test("every letter of a line counts: with one of its key changed it is not that key's", () => {
+test("a line with one character of its key changed does not admit the key", () => {
   for (let at = 0; at < letters.length; at++) {
     const swapped = letters[at] === "A" ? "B" : "A";
     expect(verdict(`ssh-ed25519 ${letters.slice(0, at)}${swapped}${letters.slice(at + 1)}`)).toBe("absent");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { base64Bytes } from "../../../../src/auth/ssh/public-key.ts";
 
-test("what base64 makes of bytes is read back, however it is broken into lines", () => {
+test("base64 is decoded to the original bytes, also with line breaks", () => {
   fc.assert(
     fc.property(fc.uint8Array(), fc.constantFrom("", "\n", "\r\n", " ", "\t"), (bytes, gap) => {
       const letters = Buffer.from(bytes).toString("base64").replace(/.{5}/g, `$&${gap}`);
@@ -19,11 +19,11 @@ test.each([
   ["padding of nothing", "===="],
   ["bits beyond the last byte", "AAB="],
   ["a byte beyond ASCII", "AAA\u00e9"],
-])("%s is no base64", (_, text) => {
+])("%s is not base64", (_, text) => {
   expect(base64Bytes(text)).toBeUndefined();
 });
 
-test("any text is either bytes or none", () => {
+test("every text is decoded or rejected", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 40 }), (text) => {
       const bytes = base64Bytes(text);

@@ -13,7 +13,7 @@ test.each([
   ["0", 0n],
   ["255.255.255.255", 0xffffffffn],
   ["1.2.65535", 0x0102ffffn],
-])("%s is an address of IPv4, as C reads it", (text, bits) => {
+])("%s is an IPv4 address, as C parses it", (text, bits) => {
   expect(readAddress(text)).toBe(bits.toString(2).padStart(32, "0"));
 });
 
@@ -25,7 +25,7 @@ test.each([
   ["1:2:3:4:5:6:7:8", 0x00010002000300040005000600070008n],
   ["::ffff:10.1.2.3", 0xffff0a010203n],
   ["64:ff9b::192.0.2.33", 0x64ff9b0000000000000000c0000221n],
-])("%s is an address of IPv6", (text, bits) => {
+])("%s is an IPv6 address", (text, bits) => {
   expect(readAddress(text)).toBe(bits.toString(2).padStart(128, "0"));
 });
 
@@ -58,13 +58,13 @@ test.each([
   expect(readAddress(text)).toBeUndefined();
 });
 
-test("an IPv4 address in an IPv6 one is that IPv4 address", () => {
+test("an IPv4-mapped IPv6 address is that IPv4 address", () => {
   expect(withoutMapping(readAddress("::ffff:10.1.2.3") ?? "")).toBe(readAddress("10.1.2.3"));
   const other = readAddress("::1") ?? "";
   expect(withoutMapping(other)).toBe(other);
 });
 
-test("every address that is written is read back, and any text never throws", () => {
+test("every formatted address is parsed again, and no text makes it throw", () => {
   fc.assert(fc.property(fc.ipV6(), (text) => readAddress(text)?.length === 128));
   fc.assert(fc.property(fc.oneof(fc.ipV4(), fc.ipV4Extended()), (text) => readAddress(text)?.length === 32));
   const near = fc.string({ unit: fc.constantFrom(..."0123456789abcdefx:.%/") });

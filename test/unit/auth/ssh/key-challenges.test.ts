@@ -15,7 +15,7 @@ function clocked() {
   return { clock, challenges };
 }
 
-test("a challenge is 32 bytes for one user, in base64, and tells when it ends", async () => {
+test("a challenge has 32 bytes in base64 for one user, and its expiry", async () => {
   const { challenges } = clocked();
   const issued = await challenges.challenge("ada");
   expect(Challenge.parse(issued)).toEqual(issued);
@@ -42,7 +42,7 @@ test("a challenge is taken once", async () => {
   expect(await challenges.take("guessed")).toBeUndefined();
 });
 
-test("a challenge is good for five minutes and no longer", async () => {
+test("a challenge is valid for exactly five minutes", async () => {
   const { clock, challenges } = clocked();
   const [used, late] = [await challenges.challenge("ada"), await challenges.challenge("ada")];
   clock.ms = 299_999;
@@ -51,7 +51,7 @@ test("a challenge is good for five minutes and no longer", async () => {
   expect(await challenges.take(late.challengeId)).toBeUndefined();
 });
 
-test("over the bound the oldest challenge is forgotten", async () => {
+test("over the limit the oldest challenge is dropped", async () => {
   const { challenges } = clocked();
   const [oldest, next] = [await challenges.challenge("ada"), await challenges.challenge("ada")];
   for (let count = 1; count < MAX_SSH_CHALLENGES; count++) await challenges.challenge("bob");

@@ -43,7 +43,7 @@ test("a file that nobody else can write is read", async () => {
   expect(await there.read()).toBe(KEYS);
 });
 
-test("there being no file, or no directory for it, is no fault", async () => {
+test("a missing file or directory is no error", async () => {
   await using there = await place();
   await rename(there.path, `${there.path}.old`);
   expect(await there.read()).toBeUndefined();
@@ -53,13 +53,13 @@ test("there being no file, or no directory for it, is no fault", async () => {
   expect(await there.read()).toBeUndefined();
 });
 
-test.each([0o620, 0o602, 0o666])("a file with mode %o is not", async (mode) => {
+test.each([0o620, 0o602, 0o666])("a file with mode %o is refused", async (mode) => {
   await using there = await place();
   await chmod(there.path, mode);
   await expect(there.read()).rejects.toMatchObject(refused(/authorized_keys is writable by others/));
 });
 
-test.each([0o770, 0o707, 0o1777])("a file below a directory with mode %o is not", async (mode) => {
+test.each([0o770, 0o707, 0o1777])("a file below a directory with mode %o is refused", async (mode) => {
   await using there = await place();
   await chmod(there.home, mode);
   await expect(there.read()).rejects.toMatchObject(refused(/home is writable by others/));
@@ -68,7 +68,7 @@ test.each([0o770, 0o707, 0o1777])("a file below a directory with mode %o is not"
   await expect(there.read()).rejects.toMatchObject(refused(/\.ssh is writable by others/));
 });
 
-test("above the home others may write", async () => {
+test("directories above the home may be writable by others", async () => {
   await using there = await place();
   await chmod(there.root, 0o777);
   expect(await there.read()).toBe(KEYS);
@@ -80,7 +80,7 @@ test("a file that belongs to neither the user nor root is not read", async () =>
   await expect(there.read({ uid: self.uid + 2 })).rejects.toMatchObject(refused(/belongs to another user/));
 });
 
-test("a link is followed, and the rules hold where it leads", async () => {
+test("a link is followed, and its target is checked", async () => {
   await using there = await place();
   const elsewhere = join(there.home, "dotfiles");
   await mkdir(elsewhere);
@@ -91,7 +91,7 @@ test("a link is followed, and the rules hold where it leads", async () => {
   await expect(there.read()).rejects.toMatchObject(refused(/dotfiles is writable by others/));
 });
 
-test("a link out of the home leads where others may write", async () => {
+test("a link out of the home to a place that others can write is refused", async () => {
   await using there = await place();
   await rename(there.path, join(there.root, "keys"));
   await symlink(join(there.root, "keys"), there.path);
@@ -118,7 +118,7 @@ test("a pipe, a directory and a device are not read", async () => {
   await expect(there.read()).rejects.toMatchObject(refused(/not a regular file/));
 });
 
-test("a mebibyte is read, and a byte more is not", async () => {
+test("a file of 1 MiB is read, and one with a byte more is refused", async () => {
   await using there = await place();
   await truncate(there.path, 1024 * 1024);
   expect(await there.read()).toHaveLength(1024 * 1024);

@@ -57,7 +57,7 @@ function answer(challenge: { challengeId: string; challenge: string }, key = ada
   return { challengeId: challenge.challengeId, publicKey: key.line, signature, address };
 }
 
-test("a signed challenge gives a token, for the default user unless another is named", async () => {
+test("a signed challenge gives a token, for the default user unless the request names one", async () => {
   const { login, logged, asked, pauses } = stage();
   const token = { token: "token of ada", expiresIn: 86_400, user: "ada" };
   expect(await login.withKey(answer(await login.challenge()))).toEqual(token);
@@ -67,7 +67,7 @@ test("a signed challenge gives a token, for the default user unless another is n
   expect(pauses).toEqual([]);
 });
 
-test("a key in either spelling and a signature in either spelling log in", async () => {
+test("a key and a signature log in, each in either encoding", async () => {
   const { login } = stage();
   for (const publicKey of [ada.line, ada.letters]) {
     for (const spell of [(bytes: Uint8Array) => bytes, (bytes: Uint8Array) => wire("ssh-ed25519", bytes)]) {
@@ -89,14 +89,14 @@ test("a challenge works once, whether or not the login succeeded", async () => {
   await expect(login.withKey(answer(second))).rejects.toMatchObject(refused);
 });
 
-test("a challenge is too old after five minutes", async () => {
+test("a challenge expires after five minutes", async () => {
   const { login, clock } = stage();
   const challenge = await login.challenge();
   clock.ms = 300_000;
   await expect(login.withKey(answer(challenge))).rejects.toMatchObject(refused);
 });
 
-test("whatever is wrong, the refusal is the same and comes as late", async () => {
+test("every refusal has the same message and delay", async () => {
   const { login, pauses, asked } = stage({ mayLogIn: ["ada", "nobody"] });
   const [one, other] = [await login.challenge(), await login.challenge()];
   const wrong = [
@@ -122,7 +122,7 @@ test("whatever is wrong, the refusal is the same and comes as late", async () =>
   expect(asked.map(([user]) => user)).toEqual(["ada", "nobody"]);
 });
 
-test("guessing is limited by address, keeps nobody out elsewhere, and uses the challenges up all the same", async () => {
+test("failed key logins are limited by address, not elsewhere, and use their challenges up", async () => {
   const { login, logged } = stage();
   for (let count = 0; count < 10; count++) {
     await expect(login.withKey(answer(await login.challenge(), mallory))).rejects.toMatchObject(refused);
@@ -135,14 +135,14 @@ test("guessing is limited by address, keeps nobody out elsewhere, and uses the c
   expect(await login.withKey(elsewhere)).toMatchObject({ user: "ada" });
 });
 
-test("where keys are off there is neither a challenge nor a login", async () => {
+test("without --enable-ssh-keys there is neither a challenge nor a login", async () => {
   const { login } = stage({ isOn: false });
   await expect(login.challenge("ada")).rejects.toMatchObject({ code: "ssh_keys_disabled" });
   const proof = { challengeId: "x", publicKey: ada.line, signature: "AAAA", address };
   await expect(login.withKey(proof)).rejects.toMatchObject({ code: "ssh_keys_disabled" });
 });
 
-test("any key and any signature are refused alike", async () => {
+test("every wrong key and signature gets the same refusal", async () => {
   const text = fc.oneof(
     fc.string({ unit: "binary", maxLength: 200 }),
     fc.uint8Array({ minLength: 64, maxLength: 64 }).map(base64),

@@ -31,7 +31,7 @@ test.each([
     'permitlisten="80"',
     'permitlisten="*:80"',
   ],
-])("%s takes nothing of a terminal", (option) => {
+])("%s does not limit the terminal", (option) => {
   expect(readKeyOptions(`${option} ssh-ed25519`)).toEqual(NONE);
 });
 
@@ -46,11 +46,11 @@ test.each([
     "no-pty,pty",
     "pty,no-pty",
   ],
-])("%s is for less than a terminal", (option) => {
+])("%s limits the terminal", (option) => {
   expect(readKeyOptions(option)).toEqual({ ...NONE, isLimited: true });
 });
 
-test("the rest says from where, until when, and what of", () => {
+test("from, expiry-time, principals and cert-authority are read", () => {
   expect(readKeyOptions('from="10.*"')).toEqual({ ...NONE, from: "10.*" });
   expect(readKeyOptions('expiry-time="20310101Z",expiry-time="20300101Z"')).toEqual({
     ...{ ...NONE, expiresAtS: Date.UTC(2030) / 1000 },
@@ -77,11 +77,11 @@ test.each([
     'permitopen="h:1:2"',
     `permitopen="${"h".repeat(1_025)}:80"`,
   ],
-])("%s is a broken line", (options) => {
+])("%s makes the line invalid", (options) => {
   expect(readKeyOptions(options)).toBeUndefined();
 });
 
-test("any line never throws", () => {
+test("no line makes it throw", () => {
   const name = fc.constantFrom("from", "expiry-time", "environment", "permitopen", "permitlisten", "tunnel");
   const line = fc.tuple(name, fc.string({ unit: "binary" })).map(([each, value]) => `${each}="${value}"`);
   fc.assert(fc.property(line, (each) => void readKeyOptions(each)));

@@ -4,7 +4,7 @@ import { afterOptions, readOptions } from "../../../../src/auth/ssh/key-options.
 
 const flag = (name: string) => ({ name, value: undefined });
 
-test("options are read up to the first space that is not in quotes", () => {
+test("options end at the first space outside quotes", () => {
   expect(readOptions('no-pty,command="ls -l, \\"a b\\"",X11-Forwarding ssh-ed25519 AAAA')).toEqual([
     flag("no-pty"),
     { name: "command", value: 'ls -l, "a b"' },
@@ -13,14 +13,14 @@ test("options are read up to the first space that is not in quotes", () => {
   expect(readOptions("no-user-rc\tssh-ed25519")).toEqual([flag("no-user-rc")]);
 });
 
-test("a backslash is itself but before a quote", () => {
+test("a backslash is literal except before a quote", () => {
   expect(readOptions('from="a\\b"')).toEqual([{ name: "from", value: "a\\b" }]);
   expect(readOptions('from="a\\\\" ')).toBeUndefined();
   expect(readOptions('from="a\\\\""')).toEqual([{ name: "from", value: 'a\\"' }]);
   expect(readOptions('from="\\"\\""')).toEqual([{ name: "from", value: '""' }]);
 });
 
-test("nothing between commas is no option, and a comma at the end of the line is one too many", () => {
+test("empty options and a comma at the end of the line are invalid", () => {
   expect(readOptions(",,pty,,user-rc, ssh-ed25519")).toEqual([flag("pty"), flag("user-rc")]);
   expect(readOptions("pty,")).toBeUndefined();
 });
@@ -37,18 +37,18 @@ test.each([
     'no-command="ls"',
   ],
   ...['command ="ls"', 'from= "a"', 'environment="A=b"_,pty'],
-])("%s is nothing that sshd knows", (line) => {
+])("%s is not an option of sshd", (line) => {
   expect(readOptions(line)).toBeUndefined();
 });
 
-test("what comes after the options is found whether or not they are good", () => {
+test("the rest of the line is found after valid and invalid options", () => {
   expect(afterOptions('bad="a b" \t ssh-ed25519 AAAA')).toBe("ssh-ed25519 AAAA");
   expect(afterOptions('a\\" b')).toBe("b");
   expect(afterOptions('a" b')).toBeUndefined();
   expect(afterOptions("alone")).toBe("");
 });
 
-test("any line has options or none, and never throws", () => {
+test("no line makes reading options throw", () => {
   const pieces = ["pty", "no-", "restrict", "command=", "from=", '"', "\\", ",", " ", "=", "x", "\t", "\0"];
   const line = fc.array(fc.constantFrom(...pieces), { maxLength: 20 }).map((each) => each.join(""));
   fc.assert(

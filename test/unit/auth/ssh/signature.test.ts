@@ -10,7 +10,7 @@ const signature = new Uint8Array(key.sign(message));
 const blob = wire("ssh-ed25519", signature);
 const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "hex"));
 
-test("the signatures of RFC 8032 are good, and of nothing else", () => {
+test("the signatures of RFC 8032 are valid for their messages only", () => {
   const vectors = [
     [
       "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
@@ -34,7 +34,7 @@ test("the signatures of RFC 8032 are good, and of nothing else", () => {
   }
 });
 
-test("a signature is read from the base64 of its 64 bytes, and from that of an SSH signature", () => {
+test("a signature is read from base64 of its 64 bytes and of an SSH signature", () => {
   expect(readSignature(base64(signature))).toEqual(signature);
   expect(readSignature(base64(blob))).toEqual(signature);
   expect(readSignature(`${base64(blob).replace(/.{76}/g, "$&\n")}\n`)).toEqual(signature);
@@ -54,21 +54,21 @@ test.each([
   expect(readSignature(text)).toBeUndefined();
 });
 
-test("a signature with any one bit changed, raw or as SSH has it, is not good", () => {
+test("a signature with one bit changed is invalid, raw or in the SSH form", () => {
   for (const changed of [...mutations(signature), ...mutations(blob)]) {
     const read = readSignature(base64(changed));
     if (read !== undefined) expect(isSignedBy(publicKey, message, read)).toBe(false);
   }
 });
 
-test("a signature is not good for a message or a key with any one bit changed", () => {
+test("a signature is invalid for a message or a key with one bit changed", () => {
   for (const changed of mutations(message)) expect(isSignedBy(publicKey, changed, signature)).toBe(false);
   for (const bytes of mutations(publicKey.bytes)) {
     expect(isSignedBy({ bytes }, message, signature)).toBe(false);
   }
 });
 
-test("any 32 bytes as a key and any 64 as a signature are an answer, and never throw", () => {
+test("no key and no signature makes the check throw", () => {
   const exactly = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
   const key32 = fc.oneof(
     exactly(32),

@@ -30,21 +30,21 @@ async function homeWith(files: Readonly<Record<string, string>>) {
   return { keys, path, logged, [Symbol.asyncDispose]: end };
 }
 
-test("the server's own user and the one with the configured password have the keys of the server's home", async () => {
+test("the server's own user and the configured user have the keys of the server's home", async () => {
   await using home = await homeWith({ authorized_keys: line });
   expect(await home.keys("me", key, address)).toBe(true);
   expect(await home.keys("admin", key, address)).toBe(true);
   expect(home.logged).toEqual([]);
 });
 
-test("nobody else has them: neither a user of the system nor one who is none", async () => {
+test("other users do not have them, with or without a system account", async () => {
   await using home = await homeWith({ authorized_keys: line });
   for (const user of [userInfo().username, "no-such-user", "me ", "", "0", "-x", "a\0b", "../me"]) {
     expect(await home.keys(user, key, address)).toBe(false);
   }
 });
 
-test("keys are also in authorized_keys2, and the first file that says something decides", async () => {
+test("authorized_keys2 counts as well, and the first file with a verdict decides", async () => {
   await using second = await homeWith({ authorized_keys2: line });
   expect(await second.keys("me", key, address)).toBe(true);
   await using limited = await homeWith({ authorized_keys: `restrict ${line}`, authorized_keys2: line });
@@ -61,7 +61,7 @@ test("a file that others can write does not count, and the log says why", async 
   expect(home.logged).toEqual([{ user: "me", reason: expect.stringMatching(/chmod go-w/) }]);
 });
 
-test("a key's time is over when the clock says so", async () => {
+test("a key expires by the clock", async () => {
   await using home = await homeWith({ authorized_keys: `expiry-time="20260101Z" ${line}` });
   expect(await home.keys("me", key, address)).toBe(true);
   await using late = await homeWith({ authorized_keys: `expiry-time="20251231235959Z" ${line}` });

@@ -79,7 +79,7 @@ async function scratch() {
 }
 
 test.each(["", "{", '{"version":2}', '{"version":1,"instance":"x","records":[]}'])(
-  "a list of logins that holds %j lets no token in that was issued before, and says so",
+  "with a list of logins that contains %j earlier tokens are refused, and the log says so",
   async (text) => {
     await using place = await scratch();
     const before = await (await place.open()).issue("ada", "password", HERE);
@@ -92,7 +92,7 @@ test.each(["", "{", '{"version":2}', '{"version":1,"instance":"x","records":[]}'
   },
 );
 
-test("a token of another server with the same secret is refused, and so is one that names no server", async () => {
+test("a token of another server with the same secret is refused, and so is one without an audience", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   for (const aud of ["7c3a4f43-23ab-4bd7-9c8d-0f5a2d0a6b11", undefined]) {
@@ -100,13 +100,13 @@ test("a token of another server with the same secret is refused, and so is one t
   }
 });
 
-test("a token that is signed right and that nobody was given is refused", async () => {
+test("a correctly signed token without a record is refused", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   await expect(tokens.verify(forge({ ...CLAIMS, jti: "another" }))).rejects.toThrow("login is over");
 });
 
-test("over the bound of a user the login that was first is over, and nobody else's", async () => {
+test("over a user's limit that user's oldest login ends, and no other", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const other = await tokens.issue("bob", "password", HERE);
@@ -119,7 +119,7 @@ test("over the bound of a user the login that was first is over, and nobody else
   for (const token of [second, other.token]) expect((await tokens.verify(token)).method).toBe("token");
 });
 
-test("the credential of a remote names it and logs nobody in, for 20 minutes", async () => {
+test("a remote's credential names it for 20 minutes and logs nobody in", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const { token, expiresIn } = tokens.issueRemote({ id: "id-1", name: "build-1" });
@@ -130,7 +130,7 @@ test("the credential of a remote names it and logs nobody in, for 20 minutes", a
   await expect(tokens.verify(token)).rejects.toThrow("expired");
 });
 
-test("a token says who it was issued to, for 24 hours and not a second longer", async () => {
+test("a token names its user for exactly 24 hours", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const { token, expiresIn, user } = await tokens.issue("ada", "password", HERE);
@@ -155,7 +155,7 @@ test("the claims are those of the contract", async () => {
   expect(decode(claims)).toEqual({ ...CLAIMS, jti: expect.stringMatching(/^[0-9a-f-]{36}$/) });
 });
 
-test("a token signed elsewhere with the same secret is as good for a login of ours, one with another secret is not", async () => {
+test("a token of another signer is valid with the same secret and an existing login, and refused with another secret", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   expect((await tokens.verify(forge(CLAIMS))).user).toBe("ada");
@@ -195,7 +195,7 @@ test.each([
   expect(error).toMatchObject({ code: "unauthorized" });
 });
 
-test("a revoked token is refused, at once and after a restart, and no other is", async () => {
+test("only the revoked token is refused, at once and after a restart", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const [{ token: mine }, { token: other }] = [
@@ -212,7 +212,7 @@ test("a revoked token is refused, at once and after a restart, and no other is",
   expect((await restarted.verify(other)).user).toBe("ada");
 });
 
-test("someone without a token is current for ever and has nothing to revoke", async () => {
+test("a principal without a token is always current and has nothing to revoke", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   await tokens.revoke({});
@@ -220,7 +220,7 @@ test("someone without a token is current for ever and has nothing to revoke", as
   expect(await tokens.isCurrent({})).toBe(true);
 });
 
-test("whoever watches a token hears once that it was revoked", async () => {
+test("a watcher of a token is called once when it is revoked", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const principal = await given(tokens);
@@ -233,7 +233,7 @@ test("whoever watches a token hears once that it was revoked", async () => {
   expect(heard).toEqual(["logged out"]);
 });
 
-test("whoever watches a token hears when it expires", async () => {
+test("a watcher of a token is called when it expires", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const principal = await given(tokens);
@@ -243,7 +243,7 @@ test("whoever watches a token hears when it expires", async () => {
   expect(await heard.promise).toBe("login expired");
 });
 
-test("a token that was over before anybody watched it is told of as well", async () => {
+test("a watcher is also called for a token that had already ended", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const principal = await given(tokens);
@@ -253,7 +253,7 @@ test("a token that was over before anybody watched it is told of as well", async
   expect(await heard.promise).toBe("logged out");
 });
 
-test("whoever stopped watching hears nothing, and nobody hears of a login without a token", async () => {
+test("a disposed watcher is not called, nor is one of a login without a token", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const principal = await given(tokens);
@@ -282,7 +282,7 @@ test("a token changed at any one byte is refused with a ServiceError", async () 
   }
 });
 
-test("no text but a token of ours is accepted or makes anything but a ServiceError", async () => {
+test("every text but a token of ours is refused with a ServiceError", async () => {
   await using place = await scratch();
   const tokens = await place.open();
   const json = fc.jsonValue().map(part);

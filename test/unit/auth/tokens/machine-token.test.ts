@@ -16,7 +16,7 @@ const way = byMachineToken(Secret.fromText(TOKEN), { serverUser: "me", users });
 const ask = (authorization: string | undefined, more: Partial<RequestClaims> = {}) =>
   way({ ...BARE, authorization, ...more });
 
-test("the token of this start is the HQ, for the server's user, everywhere", async () => {
+test("the token of this start authenticates the HQ as the server's user, everywhere", async () => {
   for (const place of ["api", "registry", "websocket", "event-stream"] as const) {
     expect(await ask(`Bearer ${TOKEN}`, { place })).toEqual({ user: "me", method: "hq", rights: ALL });
   }
@@ -31,29 +31,29 @@ test.each([
   `Bearer ${TOKEN.toLowerCase()}`,
   `Basic ${TOKEN}`,
   TOKEN,
-])("%j says nothing, and is for others to judge", async (header) =>
+])("%j is no proof, and is left to the other ways", async (header) =>
   expect(await ask(header)).toBeUndefined(),
 );
 
-test("an HQ that names one of its users asks for that one, with no more than that name has here", async () => {
+test("an HQ that names a user gets that user's rights", async () => {
   const asked = await ask(`Bearer ${TOKEN}`, { onBehalfOf: "ada" });
   expect(asked).toEqual({ user: "ada", method: "hq", rights: OWN, owner: "ada", account: "ada" });
 });
 
-test.each(["me", "web"])("a user of an HQ who is called %s is not this server's own", async (name) => {
+test.each(["me", "web"])("an HQ's user named %s is not the server's own user", async (name) => {
   const asked = await ask(`Bearer ${TOKEN}`, { onBehalfOf: name });
   expect(asked).toEqual({ user: name, method: "hq", rights: OWN, owner: name, account: name });
 });
 
-test("whom others ask for says nothing", async () => {
+test("the header Ttyhq-On-Behalf-Of of other callers is ignored", async () => {
   expect(await ask("Bearer other", { onBehalfOf: "me" })).toBeUndefined();
 });
 
-test("it counts in the header alone", async () => {
+test("the token counts only in the header", async () => {
   expect(await ask(undefined, { queryToken: TOKEN, place: "websocket" })).toBeUndefined();
 });
 
-test("no other header is taken for it or makes it fail", () =>
+test("every other header is ignored", () =>
   fc.assert(
     fc.asyncProperty(fc.string({ unit: "binary" }), async (text) => {
       expect(await ask(text)).toBeUndefined();

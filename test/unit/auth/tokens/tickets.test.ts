@@ -37,14 +37,14 @@ test.each([
   await expect(tickets.redeem(late)).rejects.toThrow("too old");
 });
 
-test("a ticket of one kind is none of the other", async () => {
+test("a ticket of one kind is not valid as another", async () => {
   const [ws, links] = [clockedTickets(WS_TICKETS).tickets, clockedTickets(LOGIN_LINKS).tickets];
   const ticket = await links.issue("ada");
   await expect(ws.redeem(ticket)).rejects.toThrow();
   expect(await links.redeem(ticket)).toBe("ada");
 });
 
-test("over the bound the oldest ticket is forgotten", async () => {
+test("over the limit the oldest ticket is dropped", async () => {
   const { tickets } = clockedTickets();
   const oldest = await tickets.issue("oldest");
   const second = await tickets.issue("second");
@@ -53,7 +53,7 @@ test("over the bound the oldest ticket is forgotten", async () => {
   expect(await tickets.redeem(second)).toBe("second");
 });
 
-test("no other text is a ticket", async () => {
+test("no other text is accepted as a ticket", async () => {
   const { tickets } = clockedTickets();
   const ticket = await tickets.issue("ada");
   const near = fc.nat(42).map((at) => `${ticket.slice(0, at)}.${ticket.slice(at + 1)}`);

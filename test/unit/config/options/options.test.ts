@@ -9,7 +9,7 @@ import { OPTIONS, optionsFor } from "../../../../src/config/options/options.ts";
 import { isOwnVariable } from "../../../../src/lib/os/own-variables.ts";
 import { input, serve } from "../command-line.ts";
 
-test("a session host started with the flags that a server makes for it has the same configuration", () => {
+test("a session host has the same configuration by the flags that its server derives", () => {
   for (const commandLine of [
     "--login-link",
     "--login-link --record-input --debug --max-recording-size 5kB --log-format text --control-dir x",
@@ -42,7 +42,7 @@ test("a session host gets the options that its server has from variables", () =>
   expect(host.recording.withInput).toBe(true);
 });
 
-test("a session host asks for no login and refuses what is wrong", () => {
+test("a session host needs no login and refuses invalid values", () => {
   expect(parseHostConfig(input("", {}, "session-host")).controlDir).toBe("/home/me/.ttyhq");
   expect(() => parseHostConfig(input("", { TTYHQ_MAX_RECORDING_SIZE: "x" }, "session-host"))).toThrow(
     ConfigError,
@@ -59,18 +59,18 @@ test("every option has a flag or a variable of its own, and prose that is a sent
   for (const { prose } of options) expect(prose).toMatch(/^[`A-Z].*[.]$/);
 });
 
-test("what is started by a server inherits no variable of an option", () => {
+test("a server passes no option's variable to processes that it starts", () => {
   const names = Object.values<Option>(OPTIONS).flatMap(variablesOf);
   expect(names).toContain("SERVICE_PASSWORD_FILE");
   expect(names.filter((name) => !isOwnVariable(name))).toEqual([]);
   expect(["PATH", "SERVICE_PORT", "MY_TTYHQ_X"].filter(isOwnVariable)).toEqual([]);
 });
 
-test("docs/options.md is what the table says", () => {
+test("docs/options.md matches the table", () => {
   expect(readFileSync(new URL("../../../../docs/options.md", import.meta.url), "utf8")).toBe(optionsPage());
 });
 
-test("no environment makes it fail otherwise than with sentences", () => {
+test("every environment gives a configuration or sentences", () => {
   const bare = input("");
   const names = optionsFor("server").flatMap(variablesOf);
   const text = fc.oneof(

@@ -9,7 +9,7 @@ const { cert, key } = authority.issue(["localhost"]);
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (pem: Uint8Array) => new TextDecoder().decode(pem);
 
-test("one certificate and a chain of them are taken as they are, with what stands between", () => {
+test("a certificate and a chain are accepted unchanged, with text between", () => {
   expect(certificates(cert)).toBe(cert);
   const chain = bytes(`subject=localhost\n${text(cert)}\nissuer\r\n${text(authority.cert)}`);
   expect(certificates(chain)).toBe(chain);
@@ -22,11 +22,11 @@ test.each([
   ["what is cut off", text(cert).slice(0, -30)],
   ["what is damaged", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"],
   ["a damaged one after a good one", `${text(cert)}${text(cert).replace(/MII[^-]{40}/, "MIIA")}`],
-])("%s is no certificate", (_, pem) => {
+])("%s is not a certificate", (_, pem) => {
   expect(() => certificates(bytes(pem))).toThrow("must hold certificates in PEM form");
 });
 
-test("a key of any kind is taken", () => {
+test("a key of any kind is accepted", () => {
   const pair = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
   const pems = [
     text(key.bytes()),
@@ -35,7 +35,7 @@ test("a key of any kind is taken", () => {
   for (const pem of pems) expect(privateKey(bytes(pem)).length).toBe(pem.length);
 });
 
-test("a key with a passphrase is refused as such, and what is no key as none", () => {
+test("a key with a passphrase and a file without a key have their own messages", () => {
   const locked = generateKeyPairSync("ed25519").privateKey.export({
     ...{ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" },
   });
@@ -46,7 +46,7 @@ test("a key with a passphrase is refused as such, and what is no key as none", (
   expect(() => privateKey(cert)).toThrow("must hold a private key in PEM form");
 });
 
-test("whatever a file holds, it is taken or refused with what must be", () =>
+test("every file is accepted or refused with the requirement", () =>
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 500 }), (content) => {
       const pem = new Uint8Array(Buffer.concat([bytes("-----BEGIN CERTIFICATE-----\n"), content, cert]));

@@ -30,7 +30,7 @@ describe("a time", () => {
   });
 });
 
-describe("what is kept of recordings", () => {
+describe("the retention of recordings", () => {
   test.each([
     ["30d", { maxAgeMs: 30 * DAY_MS, maxBytes: undefined }],
     ["10GB", { maxAgeMs: undefined, maxBytes: 10e9 }],
@@ -59,12 +59,12 @@ describe("what is kept of recordings", () => {
     );
   });
 
-  test("is everything where nothing is said", () => {
+  test("is everything by default", () => {
     expect(serve("--no-auth").recording.keep).toBeUndefined();
   });
 });
 
-test("a drain delay that leaves nothing of the grace period is refused, and so is a wrong value", () => {
+test("a drain delay of more than half the grace period is refused, and so is an invalid value", () => {
   expect(() => serve("--no-auth --grace 10s --drain-delay 6s")).toThrow(
     "--drain-delay is more than half of --grace: nothing would be left for those who are connected",
   );

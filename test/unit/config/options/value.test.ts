@@ -26,7 +26,7 @@ test.each([
 ])("%s is %i bytes", (text, bytes) => expect(byteCount(text)).toBe(bytes));
 
 test.each(["0", "", "-1", "1.5MB", "5M", "5 k", "1e6", "MiB", "99999999999999TiB", "5  MB", "0x10"])(
-  "%j is no number of bytes",
+  "%j is not a number of bytes",
   (text) => expect(() => byteCount(text)).toThrow(RangeError),
 );
 
@@ -35,13 +35,16 @@ test("a limit of 0 is no limit", () => {
   expect(limit("5")).toBe(5);
 });
 
-test.each(["a b", "a,b", "a:b", "../a", "", "a\n", "x".repeat(256)])("%j is no user name", (text) => {
+test.each(["a b", "a,b", "a:b", "../a", "", "a\n", "x".repeat(256)])("%j is not a user name", (text) => {
   expect(() => userName(text)).toThrow(RangeError);
 });
 
-test.each(["example.com", "::1", "[::1]", "10.0.0.1", "fe80::1%eth0"])("%s can be listened on", (text) => {
-  expect(bindAddress(text)).toBe(text.replaceAll(/[[\]]/g, ""));
-});
+test.each(["example.com", "::1", "[::1]", "10.0.0.1", "fe80::1%eth0"])(
+  "%s is an address to listen on",
+  (text) => {
+    expect(bindAddress(text)).toBe(text.replaceAll(/[[\]]/g, ""));
+  },
+);
 
 test.each([
   ["https://hq.example.com", "https://hq.example.com"],
@@ -57,13 +60,13 @@ test("a label of a machine is a key and a value", () => {
 });
 
 test.each(["", "gpu", "=true", "a b=c", "a=b=c", "a=b c", "-a=b", `${"x".repeat(64)}=y`])(
-  "%j is no label",
+  "%j is not a label",
   (text) => {
     expect(() => machineLabel(text)).toThrow(RangeError);
   },
 );
 
-test("an origin that is taken is one that an HQ takes", () =>
+test("every accepted origin is valid for an HQ", () =>
   fc.assert(
     fc.property(
       fc.oneof(
@@ -82,7 +85,7 @@ test("an origin that is taken is one that an HQ takes", () =>
     ),
   ));
 
-test("a parser returns a value or throws RangeError with what must be", () => {
+test("a parser returns a value or throws RangeError with the requirement", () => {
   const parsers = [
     byteCount,
     limit,

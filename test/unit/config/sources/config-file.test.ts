@@ -22,7 +22,7 @@ max-recording-size: 1 GiB
 jwt-secret-file: jwt
 `;
 
-test("options stand under their names, as they would after their flags", () => {
+test("options in a file have the names and values of their flags", () => {
   const config = fromFile(HQ);
   expect(config).toMatchObject({
     listen: { host: "127.0.0.1", port: 8080 },
@@ -33,13 +33,13 @@ test("options stand under their names, as they would after their flags", () => {
   expect(passwordOf(config)).toBe("s3cret");
 });
 
-test("a path is relative to the directory that the file is in, and ~ is the home directory", () => {
+test("a path is relative to the file's directory, and ~ is the home directory", () => {
   expect(reveal(fromFile(HQ).tokenSecret)).toBe("j".repeat(32));
   const config = fromFile("control-dir: ~/t\naudit-log: log/audit.log\n");
   expect(config).toMatchObject({ controlDir: "/home/me/t", auditLog: "/work/log/audit.log" });
 });
 
-test("a flag wins over a variable, a variable over the file, as a whole", () => {
+test("a flag overrides a variable, a variable the file; lists are not merged", () => {
   const file = "port: 1\nallow-user: [ada, bob]\nno-auth: true\nbind: '::1'\n";
   expect(fromFile(file).listen.port).toBe(1);
   expect(fromFile(file, "", { TTYHQ_PORT: "2" }).listen.port).toBe(2);
@@ -49,14 +49,14 @@ test("a flag wins over a variable, a variable over the file, as a whole", () => 
   });
 });
 
-test("a secret of a variable takes the place of the file's, however each is given", () => {
+test("a secret in a variable overrides the file's, each given directly or as a file", () => {
   const file = "service-username: admin\nservice-password: in the file\n";
   expect(passwordOf(fromFile(file))).toBe("in the file");
   expect(passwordOf(fromFile(file, "", { SERVICE_PASSWORD_FILE: "/run/secrets/password" }))).toBe("s3cret");
   expect(fromFile(file).warnings).toEqual([]);
 });
 
-test("what looks like a number or a truth value is the text that stands there", () => {
+test("numbers and booleans keep their text", () => {
   const pair = (password: string) =>
     passwordOf(fromFile(`service-username: 007\nservice-password: ${password}\n`));
   for (const text of ["0123", "1e3", "0x1F", "no", "True", "12345678901234567890", "1_000", "2026-01-01"]) {
@@ -69,7 +69,7 @@ test("what looks like a number or a truth value is the text that stands there", 
   expect(pair("|\n  two\n  lines")).toBe("two\nlines\n");
 });
 
-test("an empty file, or one of comments, says nothing", () => {
+test("an empty file and one of comments have no options", () => {
   for (const text of ["", "\n", "# port: 1\n", "---\n", "\uFEFF# x\n", "{}"])
     expect(fileProblems(text)).toEqual([]);
 });
@@ -128,7 +128,7 @@ test.each([
     "service-username: a",
     "config.yaml:1:19: service-username is set without SERVICE_PASSWORD: set both or none",
   ],
-])("%j is refused with its place", (text, sentence) => {
+])("%j is refused with its position", (text, sentence) => {
   expect(fileProblems(text)).toContain(sentence);
 });
 
@@ -142,16 +142,16 @@ test.each([
     /^config\.yaml:1:7: nothing above has this name: put a text that begins with \* between quotes$/,
   ],
   ["port: !one 1", /^config\.yaml:1:7: tags are not taken/],
-])("%j is no YAML that could be read, and its place is told", (text, sentence) => {
+])("%j is invalid YAML and is refused with its position", (text, sentence) => {
   expect(fileProblems(text)[0]).toMatch(sentence);
 });
 
-test("everything that is wrong is told at once, with what flags and variables add", () => {
+test("all problems are reported at once, with those of flags and variables", () => {
   const wrong = "prot: 1\nbind: a:1\nport: x\nallow-user: {}\n";
   expect(fileProblems(wrong)).toHaveLength(4);
 });
 
-test("a value is written once and used again by an anchor and its alias", () => {
+test("an alias repeats the value of its anchor", () => {
   const config = fromFile(
     "admin-user: &people [ada, bob]\nallow-user: *people\nname: &n box-1\nhq-username: *n\nhq-url: https://hq\nhq-password-file: jwt\n",
   );
@@ -159,7 +159,7 @@ test("a value is written once and used again by an anchor and its alias", () => 
   expect(config.role).toMatchObject({ name: "box-1", hq: { credentials: { username: "box-1" } } });
 });
 
-test("aliases that make much of little are refused, and cost no time", () => {
+test("expanding aliases are refused quickly", () => {
   const bomb = Array.from(
     { length: 9 },
     (_, i) => `a${i}: &a${i} [${Array(9).fill(i === 0 ? "lol" : `*a${i - 1}`)}]`,
@@ -173,7 +173,7 @@ test("aliases that make much of little are refused, and cost no time", () => {
   );
 });
 
-test("a file that is too large, too deep or no text is refused", () => {
+test("a file that is too large, too deeply nested or not text is refused", () => {
   expect(fileProblems(`#${"x".repeat(MAX_CONFIG_FILE_BYTES)}`)).toEqual([
     "config.yaml: has more than 65536 bytes",
   ]);
@@ -182,7 +182,7 @@ test("a file that is too large, too deep or no text is refused", () => {
   expect(fileProblems(Uint8Array.of(0xff, 0xfe, 0x61))).toEqual(["config.yaml: must be text in UTF-8"]);
 });
 
-test("a file that everybody may write is refused, and one that everybody may read where it has a secret", () => {
+test("a file that everyone may write is refused, and one with a secret that everyone may read", () => {
   expect(fileProblems("port: 1", 0o666)).toEqual([
     "config.yaml: everybody on this machine may write it: chmod o-w config.yaml",
   ]);
@@ -194,7 +194,7 @@ test("a file that everybody may write is refused, and one that everybody may rea
   expect(fileProblems(secret, 0o640)).toEqual([]);
 });
 
-test("a secret in a file is in no sentence about it", () => {
+test("no message shows a secret of the file", () => {
   for (const text of [
     "jwt-secret: hunter2",
     "jwt-secret: [hunter2]",
@@ -206,7 +206,7 @@ test("a secret in a file is in no sentence about it", () => {
   }
 });
 
-test("whatever stands around a secret, no sentence about the file tells it", () => {
+test("no message shows a secret, whatever surrounds it", () => {
   const around = fc.stringMatching(/^[ !-/:-@[-`{-~]{0,4}$/);
   return fc.assert(
     fc.property(around, around, around, (before, between, after) => {
@@ -222,7 +222,7 @@ test("every name in a file means one option", () => {
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-test("whatever a file holds, it is read or refused with sentences", () => {
+test("every file is read or refused with sentences", () => {
   const names = Object.values<Option>(OPTIONS).flatMap(keysOf);
   const bit = fc.oneof(
     fc.constantFrom(

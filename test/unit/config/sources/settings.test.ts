@@ -10,7 +10,7 @@ function settings(commandLine: string, env: Env = {}, file = "") {
   return new Map(all.map(({ name, source, ...what }) => [name, { ...what, from: sourceWords(source) }]));
 }
 
-test("every option of a server is there, with where it comes from", () => {
+test("every option of a server is listed with its source", () => {
   const all = settings(
     "--port 1 --allow-user ada --allow-user bob",
     { TTYHQ_BIND: "::1" },
@@ -25,14 +25,14 @@ test("every option of a server is there, with where it comes from", () => {
   expect(all.get("name")).toEqual({ value: undefined, from: "default" });
 });
 
-test("a path is shown as it is found", () => {
+test("a path is shown as an absolute one", () => {
   const all = settings("--tls-cert a.pem", {}, "control-dir: t\n");
   expect(all.get("tls-cert")).toEqual({ value: "/work/a.pem", from: "--tls-cert" });
   expect(all.get("control-dir")).toEqual({ value: "/work/t", from: "config.yaml:1:14" });
   expect(settings("").get("control-dir")).toEqual({ value: "/home/me/.ttyhq", from: "default" });
 });
 
-test("of a secret is shown that there is one, where it was given and the file that it is in", () => {
+test("a secret is shown by its source and file only", () => {
   const all = settings(
     "--password hunter2 --hq-password-file jwt",
     { SERVICE_PASSWORD: "hunter2" },
@@ -48,14 +48,14 @@ test("of a secret is shown that there is one, where it was given and the file th
   expect(JSON.stringify([...all])).not.toContain("hunter2");
 });
 
-test("what another option makes of one is shown, with that option", () => {
+test("an implied value is shown with the option that implies it", () => {
   const all = settings("--disallow-user-password", { TTYHQ_ENABLE_PROXY_SERVE: "1" }, "hq-url: https://hq\n");
   expect(all.get("enable-ssh-keys")).toEqual({ value: true, from: "because of --disallow-user-password" });
   expect(all.get("bind")).toEqual({ value: "127.0.0.1", from: "because of TTYHQ_ENABLE_PROXY_SERVE" });
   expect(all.get("name")).toEqual({ value: "box", from: "because of the name of this machine" });
 });
 
-test("what is wrong is told beside it", () => {
+test("problems and warnings are listed as well", () => {
   const { problems, warnings } = examineConfig(input("--port x --no-auth"));
   expect(problems).toEqual(['--port: must be a whole number from 0 to 65535, not "x"']);
   expect(warnings).toHaveLength(1);

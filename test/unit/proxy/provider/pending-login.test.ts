@@ -12,7 +12,7 @@ function logins() {
   return { clock, logins: new PendingLogins(seal, () => clock.ms) };
 }
 
-test("what a browser keeps comes back whole, until it is too old", () => {
+test("a sealed login is opened unchanged until it expires", () => {
   const { clock, logins: begun } = logins();
   const login = begun.begin("/a?b");
   const sealed = begun.seal(login);
@@ -22,7 +22,7 @@ test("what a browser keeps comes back whole, until it is too old", () => {
   expect(begun.open(sealed)).toBeUndefined();
 });
 
-test("no two logins share a state, a nonce or a verifier", () => {
+test("every login has its own state, nonce and verifier", () => {
   const { logins: begun } = logins();
   const all = [begun.begin("/"), begun.begin("/")].flatMap(({ state, nonce, codeVerifier }) => [
     state,
@@ -32,7 +32,7 @@ test("no two logins share a state, a nonce or a verifier", () => {
   expect(new Set(all).size).toBe(6);
 });
 
-test("what was sealed with another secret, and whatever was changed, is nothing", () => {
+test("a login that was changed or sealed with another secret is rejected", () => {
   const { logins: begun } = logins();
   const sealed = begun.seal(begun.begin("/"));
   expect(logins().logins.open(sealed)).toBeUndefined();

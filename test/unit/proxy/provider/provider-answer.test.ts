@@ -28,24 +28,24 @@ test.each([
   [{ preferred_username: "ada@example.com" }, BOUND],
   [{ email: 5, preferred_username: null }, BOUND],
   [{}, BOUND],
-])("of %j the login is %s", (claims, login) => {
+])("from %j the login is %s", (claims, login) => {
   expect(userOf(claims)?.login).toBe(login);
 });
 
-test("a subject that an option names goes before every other name", () => {
+test("a subject that an option names precedes every other name", () => {
   const claims = { email: "ada@example.com", email_verified: true, upn: "ada" };
   expect(userOf(claims, { named: new Set([BOUND]) })?.login).toBe(BOUND);
   expect(userOf(claims, { named: new Set([BOUND]), nameClaim: "upn" })?.login).toBe(BOUND);
 });
 
-test("the claim that an option trusts is the login, unless it passes itself off as issuer and subject", () => {
+test("the configured claim is the login, unless it looks like issuer and subject", () => {
   expect(userOf({ upn: "ada" }, { nameClaim: "upn" })?.login).toBe("ada");
   expect(userOf({ email: "a@b.example" }, { nameClaim: "email" })?.login).toBe("a@b.example");
   expect(userOf({ upn: `${ISSUER}#1` }, { nameClaim: "upn" })?.login).toBe(BOUND);
   expect(userOf({ upn: ["root"] }, { nameClaim: "upn" })?.login).toBe(BOUND);
 });
 
-test("a required claim has one of its values, or holds one of them in a list", () => {
+test("a required claim must have one of its values, alone or in a list", () => {
   const missing = (claims: object): string | undefined =>
     missingClaim(Claims.parse({ sub: SUB, ...claims }), { required: new Map([["tid", ["a", "b"]]]) });
   expect([{ tid: "a" }, { tid: "b" }, { tid: ["x", "b"] }].map(missing)).toEqual([
@@ -61,7 +61,7 @@ test("a required claim has one of its values, or holds one of them in a list", (
   ]);
 });
 
-test("a name and a picture come along, unless they are odd", () => {
+test("a valid name and picture are kept", () => {
   const picture = "https://id.example.com/ada.png";
   expect(userOf({ name: "Ada\u202e \r\nLovelace", picture })).toMatchObject({
     name: "Ada Lovelace",
@@ -74,7 +74,7 @@ test("a name and a picture come along, unless they are odd", () => {
   expect(userOf({ picture: "https://x.example/\r\nset-cookie: a" })).toMatchObject({ picture: undefined });
 });
 
-test("an address comes with its own verification, not with that of another one", () => {
+test("an email keeps its own verification", () => {
   const idToken = Claims.parse({ sub: SUB, email: "root@example.com", email_verified: false });
   const userInfo = Claims.parse({ sub: SUB, email: "ada@example.com", email_verified: true, name: "Ada" });
   expect(mergedClaims(idToken, userInfo)).toMatchObject({
@@ -87,7 +87,7 @@ test("an address comes with its own verification, not with that of another one",
   );
 });
 
-test("whatever a provider says, a login has nothing odd in it", () => {
+test("no claims lead to an invalid login", () => {
   const record = fc.record({
     email: fc.anything(),
     preferred_username: fc.string(),

@@ -44,7 +44,7 @@ function login(
   return { clock, asked, login: subject, ended: promise };
 }
 
-test("a login is used without asking anybody until an answer is getting old", async () => {
+test("the provider is not asked while its last answer is fresh", async () => {
   const { clock, asked, login: it } = login();
   clock.ms = 299_000;
   await it.use();
@@ -52,7 +52,7 @@ test("a login is used without asking anybody until an answer is getting old", as
   it[Symbol.dispose]();
 });
 
-test("a use asks once an answer is five minutes old, and waits for the answer when the last one is not good any more", async () => {
+test("a use renews an answer after five minutes, and waits for it once the last answer has expired", async () => {
   const { clock, asked, login: it } = login({ answers: ["second", "third"] });
   clock.ms = 300_000;
   await it.use();
@@ -65,7 +65,7 @@ test("a use asks once an answer is five minutes old, and waits for the answer wh
   it[Symbol.dispose]();
 });
 
-test("what the provider refuses is over, for requests and for what is open", async () => {
+test("a refused renewal ends the login for requests and open connections", async () => {
   const { clock, login: it, ended } = login({ answers: [refused] });
   const closed = Promise.withResolvers<void>();
   using _open = it.whenOver(closed.resolve);
@@ -76,13 +76,13 @@ test("what the provider refuses is over, for requests and for what is open", asy
   await expect(it.use()).rejects.toMatchObject({ code: "unauthorized" });
 });
 
-test("an error of no known kind ends it as a refusal does", async () => {
+test("an unknown error ends the login like a refusal", async () => {
   const { clock, login: it } = login({ answers: [new Error("surprise")] });
   clock.ms = 5_000_000;
   await expect(it.use()).rejects.toMatchObject({ code: "unauthorized" });
 });
 
-test("a provider that does not answer is believed for as long as its last answer was good, and no longer", async () => {
+test("while the provider is unreachable a login lasts until its last answer expires", async () => {
   const { clock, asked, login: it } = login({ answers: [silent, silent] });
   clock.ms = 400_000;
   await it.use();
@@ -93,7 +93,7 @@ test("a provider that does not answer is believed for as long as its last answer
   expect(asked.length).toBe(2);
 });
 
-test("while something is open it is renewed by itself, and closed when that is refused", async () => {
+test("a login with an open connection is renewed in time, and the connection closed on refusal", async () => {
   const { asked, login: it, ended } = login({ answer: { validForMs: 25 }, answers: ["second", refused] });
   const closed = Promise.withResolvers<void>();
   using _open = it.whenOver(closed.resolve);
@@ -101,7 +101,7 @@ test("while something is open it is renewed by itself, and closed when that is r
   expect(asked).toEqual(["first", "second"]);
 });
 
-test("what nobody uses is not asked about", async () => {
+test("an unused login is not renewed", async () => {
   const {
     asked,
     login: it,
@@ -111,7 +111,7 @@ test("what nobody uses is not asked about", async () => {
   expect([asked, it.isOver]).toEqual([["first"], true]);
 });
 
-test("without a refresh token the provider's word stands until the end", async () => {
+test("without a refresh token a login is never renewed and lasts its full lifetime", async () => {
   const { clock, asked, login: it, ended } = login({ answer: { refreshToken: undefined }, lifetimeMs: 50 });
   clock.ms = 40_000_000;
   await it.use();
@@ -119,7 +119,7 @@ test("without a refresh token the provider's word stands until the end", async (
   expect(asked).toEqual([]);
 });
 
-test("what is opened by a login that is over is closed at once, and a watch that was given up is not called", () => {
+test("a connection of an ended login is closed at once, and a disposed watch is not called", () => {
   const { login: it } = login();
   let calls = 0;
   it.whenOver(() => calls++)[Symbol.dispose]();
@@ -139,7 +139,7 @@ function logins() {
 
 const of = (user: string): ProviderAnswer => ({ ...ANSWER, user: { ...ANSWER.user, login: user } });
 
-test("a login is found by its cookie alone, until it is over", async () => {
+test("a login is found by its cookie until it ends", async () => {
   using all = logins();
   const cookie = await all.begin(of("ada"));
   expect(cookie).toMatch(/^[A-Za-z0-9_-]{90,128}$/);
@@ -151,7 +151,7 @@ test("a login is found by its cookie alone, until it is over", async () => {
   expect([await all.find(cookie), all.size]).toEqual([undefined, 0]);
 });
 
-test("a user's oldest login makes room for the newest, and nobody else's does", async () => {
+test("over a user's limit that user's oldest login ends, and no other", async () => {
   using all = logins();
   const other = await all.begin(of("grace"));
   const first = await all.begin(of("ada"));
@@ -164,7 +164,7 @@ test("a user's oldest login makes room for the newest, and nobody else's does", 
   expect(all.size).toBe(MAX_PROXY_LOGINS_OF_USER + 1);
 });
 
-test("at the end all that is open is closed", async () => {
+test("disposal closes all connections", async () => {
   const all = logins();
   const login = await all.find(await all.begin(of("ada")));
   all[Symbol.dispose]();
