@@ -5,16 +5,11 @@ import type { EndpointName, Endpoints } from "../protocol/endpoints/endpoints.ts
 import { sessionEndpoints } from "../protocol/endpoints/session.ts";
 import type { SecondFactorProof } from "../protocol/schemas/passkey.ts";
 import type { SetCordon } from "../protocol/schemas/remote.ts";
-import type { AuditActionName, AuditDetails } from "./entry.ts";
+import type { AuditActionName, AuditDetails, AuditEntry } from "./entry.ts";
 
-export type AuditAction = {
-  readonly action: AuditActionName;
-  readonly session?: string | undefined;
-  readonly remote?: string | undefined;
-  readonly details?: AuditDetails;
-  /** Of a login: the method, the user if it succeeded, and the name that was given. */
-  readonly method?: string;
-  readonly user?: string | undefined;
+/** `method` and `user`: of a login, the user if it succeeded. */
+export type AuditAction = Omit<AuditEntry, "result" | "address" | "requestId"> & {
+  /** The name that was given in a login. */
   readonly claimed?: string | undefined;
   /** Recorded once in ten minutes, or once a day, per caller and text. */
   readonly once?: string;
@@ -129,7 +124,7 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
 };
 
 function did(action: AuditActionName, details?: AuditDetails): AuditAction {
-  return { action, ...(details && { details }) };
+  return { action, details };
 }
 
 function cordoned({ cordoned, untilRestart }: SetCordon): AuditAction {

@@ -2,7 +2,7 @@ import type { GroupCalls } from "../lib/data/live-records.ts";
 import type { Tally } from "../lib/data/tally.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { Challenge } from "../protocol/schemas/auth.ts";
+import { type Challenge, TokenResponse } from "../protocol/schemas/auth.ts";
 import type { LoginAnswers } from "../protocol/schemas/login-question.ts";
 import type { SecondFactorProof, SecondFactorResponse } from "../protocol/schemas/passkey.ts";
 import type { SecondFactor } from "./passkey/second-factor.ts";
@@ -11,7 +11,7 @@ import { LoginQuestions } from "./password/login-questions.ts";
 import type { PasswordCheck } from "./password/password-login.ts";
 import type { Principal } from "./principal.ts";
 import type { KeyLogin, KeyProof } from "./ssh/key-login.ts";
-import { type AccessTokens, IssuedToken } from "./tokens/access-token.ts";
+import type { AccessTokens } from "./tokens/access-token.ts";
 import type { LoginSource } from "./tokens/login-records.ts";
 import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
@@ -44,11 +44,11 @@ const REFUSALS: ReadonlySet<string> = new Set(["invalid_credentials", "unauthori
 export class Login {
   readonly #parts: LoginParts;
   /** Logins in which PAM asks for more than a password. */
-  readonly #questions: LoginQuestions<IssuedToken>;
+  readonly #questions: LoginQuestions<TokenResponse>;
 
   constructor(parts: LoginParts) {
     this.#parts = parts;
-    this.#questions = new LoginQuestions({ result: IssuedToken, calls: parts.calls });
+    this.#questions = new LoginQuestions({ result: TokenResponse, calls: parts.calls });
   }
 
   get defaultUser(): string {
@@ -67,7 +67,7 @@ export class Login {
     readonly address: string | undefined;
     readonly client?: string | undefined;
     readonly origin?: string | undefined;
-  }): Promise<IssuedToken> {
+  }): Promise<TokenResponse> {
     const { password: check, serverUser, defaultUser, tokens, users, secondFactor } = this.#parts;
     if (check === "not required") return await tokens.issue(serverUser, "none", request);
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
@@ -90,7 +90,7 @@ export class Login {
   async withAnswers({
     address,
     ...given
-  }: LoginAnswers & { readonly address: string | undefined }): Promise<IssuedToken> {
+  }: LoginAnswers & { readonly address: string | undefined }): Promise<TokenResponse> {
     const result = await this.#parts.attempts.guard({ address }, () => this.#questions.take(given));
     return await result();
   }
@@ -114,7 +114,7 @@ export class Login {
   }
 
   /** A token for the ticket of a login link. ServiceError `unauthorized`, `rate_limited`. */
-  async withLink({ ticket, ...source }: LoginSource & { readonly ticket: string }): Promise<IssuedToken> {
+  async withLink({ ticket, ...source }: LoginSource & { readonly ticket: string }): Promise<TokenResponse> {
     return await this.#admit("link", source, () => this.#parts.links.redeem(ticket));
   }
 
@@ -128,7 +128,7 @@ export class Login {
     challengeId,
     client,
     ...proof
-  }: KeyProof & LoginSource & { readonly challengeId: string }): Promise<IssuedToken> {
+  }: KeyProof & LoginSource & { readonly challengeId: string }): Promise<TokenResponse> {
     const keys = this.#keys;
     const challenge = await keys.take(challengeId);
     const claimant = { address: proof.address, client, ...(challenge && { user: challenge.user }) };
@@ -151,7 +151,7 @@ export class Login {
     method: string,
     claimant: Claimant & LoginSource,
     proof: () => Promise<string>,
-  ): Promise<IssuedToken> {
+  ): Promise<TokenResponse> {
     const { tokens, attempts, log, logins } = this.#parts;
     const { address, client } = claimant;
     try {

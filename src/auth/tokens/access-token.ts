@@ -19,16 +19,11 @@ import {
   REMOTE_CREDENTIAL_LIFETIME_S,
   TOKEN_LIFETIME_S,
 } from "../../protocol/limits.ts";
+import type { TokenResponse } from "../../protocol/schemas/auth.ts";
 import { ShareMode } from "../../protocol/schemas/share.ts";
 import type { Principal, Proof } from "../principal.ts";
 import type { Rights } from "../roles.ts";
 import type { KeptToken, LoginRecords, LoginSource, NewToken } from "./login-records.ts";
-
-/** The answer to a login (specification 2.4); `expiresIn` in seconds. */
-export const IssuedToken = z
-  .object({ token: z.string(), expiresIn: z.number(), user: z.string() })
-  .readonly();
-export type IssuedToken = z.infer<typeof IssuedToken>;
 
 type ProvenToken = Pick<Principal, "tokenId" | "expiresAtMs">;
 
@@ -96,7 +91,7 @@ export class AccessTokens {
     this.#options = options;
   }
 
-  async issue(user: string, method: string, source: LoginSource): Promise<IssuedToken> {
+  async issue(user: string, method: string, source: LoginSource): Promise<TokenResponse> {
     const { token, id, expiresAtS } = this.#sign({ sub: user }, TOKEN_LIFETIME_S);
     await this.#options.logins.add({ id, expiresAtS }, { ...source, user, method });
     return { token, expiresIn: TOKEN_LIFETIME_S, user };
@@ -119,7 +114,7 @@ export class AccessTokens {
   }
 
   /** The short-lived credential of a remote: it registers that remote and logs nobody in. It has no record. */
-  issueRemote(remote: NamedRemote): Pick<IssuedToken, "token" | "expiresIn"> {
+  issueRemote(remote: NamedRemote): Pick<TokenResponse, "token" | "expiresIn"> {
     const claims = { sub: `remote:${remote.name}`, remote };
     const { token } = this.#sign(claims, REMOTE_CREDENTIAL_LIFETIME_S);
     return { token, expiresIn: REMOTE_CREDENTIAL_LIFETIME_S };
