@@ -11,6 +11,7 @@ import {
   MAX_LOGINS,
   MAX_LOGINS_PER_USER,
 } from "../../protocol/limits.ts";
+import { LoginRecord } from "../../protocol/schemas/login.ts";
 import { TokenScope } from "../../protocol/schemas/permission.ts";
 
 export type LoginKind = "login" | "token";
@@ -21,16 +22,8 @@ export type LoginSource = {
   readonly client?: string | undefined;
 };
 
-const Kept = z.object({
-  user: z.string(),
-  method: z.string(),
-  /** ISO 8601, as are the other times. */
-  createdAt: z.string(),
-  /** Another use may follow within LOGIN_USE_INTERVAL_MS. Absent until the first recorded use. */
-  lastUsedAt: z.string().optional(),
-  address: z.string().optional(),
-  client: z.string().optional(),
-});
+/** `lastUsedAt`: absent until the first recorded use; another use may follow within LOGIN_USE_INTERVAL_MS. */
+const Kept = LoginRecord.omit({ id: true, expiresAt: true, current: true }).partial({ lastUsedAt: true });
 type Kept = z.infer<typeof Kept>;
 const KeptToken = Kept.extend({ name: z.string(), scope: z.array(TokenScope) });
 
