@@ -2,24 +2,24 @@ import { expect, test } from "vitest";
 import { actionOf } from "../../../src/audit/actions.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 
-/** What changes nothing that anybody would ask about later. */
+/** Endpoints that change nothing of interest to an auditor. */
 const UNTOLD = [
   "createChallenge",
   "passkeyOptions",
   "createWsTicket",
-  // To one's own clients alone.
+  // Only to the user's own clients.
   "testNotification",
-  // What git itself has done.
+  // Reports an action of git.
   "gitEvent",
   "refreshSessions",
   "resizeSession",
-  // No output: who watches.
+  // Lists viewers, without output.
   "listViewers",
   // Always refused.
   "resetSessionSize",
-  // Counts, and what the list has as well.
+  // Counts that other lists have as well.
   ...["sessionActivity", "sessionGitStatus"],
-  // Told of as what is sent on.
+  // Recorded as the forwarded action.
   ...["proxyPost", "proxyPatch", "proxyDelete"],
 ];
 const SHOWING = /^\/api\/sessions\/:id\/(?!shares)/;

@@ -64,7 +64,7 @@ test("a refused login names only known users, since others may be passwords", as
   const { lines, all } = auditor({ isAccount: async (name) => name === "daemon" });
   const refuse = async (username: string) => {
     all.request(request("createToken", { body: { username, password: "x" } }, failed("invalid_credentials")));
-    // The system is asked whether there is such a user.
+    // The system is asked whether the user exists.
     await new Promise(setImmediate);
   };
   await refuse("ada");

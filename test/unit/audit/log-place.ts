@@ -54,7 +54,7 @@ export class LogPlace implements AsyncDisposable {
     return (await readFile(path, "utf8")).split("\n").slice(0, -1);
   }
 
-  /** Puts other lines in place of those of the file. */
+  /** Replaces the lines of the file. */
   async change(change: (lines: string[]) => readonly string[], path: string = this.path): Promise<void> {
     const lines = change([...(await this.lines(path))]);
     await writeFile(path, lines.map((line) => `${line}\n`).join(""));

@@ -4,7 +4,7 @@ import { type AuditReceiver, Shipper } from "../../../src/audit/ship/shipper.ts"
 import { stdoutReceiver } from "../../../src/audit/ship/stdout-receiver.ts";
 import { messageOf } from "../../../src/audit/ship/syslog-receiver.ts";
 
-/** A shipper, and what it says. `deliver`: what its receiver does. */
+/** A shipper with its entries and log messages. `deliver`: of its receiver. */
 function shipping(deliver: AuditReceiver["deliver"]) {
   const entries: AuditEntry[] = [];
   const said: string[] = [];

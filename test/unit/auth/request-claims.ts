@@ -1,6 +1,6 @@
 import type { RequestClaims } from "../../../src/auth/chain.ts";
 
-/** A request that proves nothing. */
+/** A request without any proof. */
 export const BARE: RequestClaims = {
   authorization: undefined,
   queryToken: undefined,

@@ -1,4 +1,4 @@
-// What the tests of the configuration share: from a command line and an environment to a configuration.
+// For tests of the configuration: a command line and an environment as sources.
 import { Command } from "commander";
 import { type Config, parseConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
@@ -16,7 +16,7 @@ const FILES: Readonly<Record<string, string>> = {
   "/home/me/jwt": "k".repeat(40),
 };
 
-/** What `ttyhq serve ARGUMENTS` gives main.ts. */
+/** The sources that main.ts has for `ttyhq serve ARGUMENTS`. */
 export function input(commandLine: string, env: Env = {}, role: Role = "server") {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => {} });
   registerOptions(command, role);

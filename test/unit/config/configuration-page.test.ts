@@ -1,4 +1,4 @@
-// What docs/configuration.md shows is what works.
+// The examples of docs/configuration.md work.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// One option, three ways to give it: what it comes to is the same.
+// An option has the same value whether a flag, a variable or a file gives it.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
@@ -10,7 +10,7 @@ import { Secret } from "../../../src/lib/secret.ts";
 import { input } from "./command-line.ts";
 import { configFile } from "./yaml-file.ts";
 
-/** Texts that an option may be given, right and wrong ones. None has a space: command-line.ts parts words there. */
+/** Valid and invalid texts of an option. None has a space, because command-line.ts splits words there. */
 const TEXTS = fc.oneof(
   fc.constantFrom(
     "0",
@@ -54,7 +54,7 @@ const TEXTS = fc.oneof(
   ),
   fc.stringMatching(/^[!-~]{1,12}$/).filter((text) => !text.startsWith("-")),
 );
-/** A variable has the items of a list between commas. */
+/** A variable separates the items of a list by commas. */
 const ITEMS = fc.array(
   TEXTS.filter((text) => !text.includes(",")),
   { minLength: 1, maxLength: 3 },
@@ -70,7 +70,7 @@ const OF_SERVER = optionsFor("server").filter((option) => option !== OPTIONS.con
 
 function waysOf(option: Option): fc.Arbitrary<Ways> {
   if (option.shape === "switch") {
-    // A flag can but turn it on.
+    // A flag can only turn it on.
     return fc.constant({
       flags: `${flagOf(option)}`,
       env: { [envOf(option)]: "true" },
@@ -98,7 +98,7 @@ function waysOf(option: Option): fc.Arbitrary<Ways> {
   }));
 }
 
-/** What it comes to, secrets included; names of ways taken out of the sentences. */
+/** The configuration with its secrets, or the problems without the names of sources. */
 function result(parse: () => Config): unknown {
   try {
     return revealed(parse());

@@ -1,4 +1,4 @@
-// What the tests of configuration files share.
+// For tests of configuration files.
 import { parseConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import { parseConfigFile } from "../../../src/config/sources/config-file.ts";
@@ -17,7 +17,7 @@ export function fromFile(text: string, commandLine = "", env: Env = {}) {
   return parseConfig({ ...input(commandLine, env), file: configFile(text) });
 }
 
-/** What is wrong with a file, be it of the file or of the configuration that it makes. */
+/** The problems of a file and of the configuration that it gives. */
 export function fileProblems(text: string | Uint8Array, mode = PRIVATE): readonly string[] {
   try {
     parseConfig({ ...input(""), file: configFile(text, mode) });

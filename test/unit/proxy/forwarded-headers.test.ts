@@ -1,4 +1,4 @@
-// What a client sends never says who it is to the server behind the proxy, however it is spelled.
+// No header of a client, however it is spelled, names a user to the server behind the proxy.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { duplexPair } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -92,7 +92,7 @@ test("names are sent as UTF-8 bytes and decoded to the same text", async () => {
   expect(claims.identity).toEqual({ login: "zoë@example.com", name: "Zoë Ωmega 🦊", picture: undefined });
 });
 
-/** What node:http makes of a request that is sent byte by byte as given; nothing where it refuses it. */
+/** A request as node:http parses these bytes; `undefined` if it refuses them. */
 async function parsed(lines: readonly string[]): Promise<IncomingMessage | undefined> {
   const [client, connection] = duplexPair();
   const server = createServer();
@@ -103,7 +103,7 @@ async function parsed(lines: readonly string[]): Promise<IncomingMessage | undef
   });
   server.emit("connection", connection);
   client.end(Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"));
-  // A refused connection is closed in the middle.
+  // node:http closes a refused connection at once.
   await text(client).catch(() => "");
   return seen[0];
 }
@@ -180,7 +180,7 @@ function isRefused(request: IncomingMessage): boolean {
   }
 }
 
-/** As it comes to the server, from this machine. */
+/** As the server receives it, from this machine. */
 function asRequest(headers: IncomingHttpHeaders): Parameters<typeof claimsOf>[0] {
   return { headers, socket: { remoteAddress: "127.0.0.1" } };
 }

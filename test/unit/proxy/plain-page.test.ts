@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { isNavigation, redirect, sendPage, sendRefusal } from "../../../src/proxy/plain-page.ts";
 
-/** What a browser is sent. */
+/** The bytes that a browser receives. */
 async function sent(send: (response: ServerResponse) => void): Promise<string> {
   const [client, connection] = duplexPair();
   const server = createServer((_, response) => send(response));
@@ -37,7 +37,7 @@ test("a button is a form that may redirect to the given origins", async () => {
   );
   expect(page).toContain('<form method="post" action="/.proxy/logout"><button>Log out</button></form>');
   expect(page).toContain("form-action 'self' https:");
-  // So that the browser says whose button it was.
+  // Makes the browser send the button's origin.
   expect(page).toContain("referrer-policy: same-origin");
 });
 

@@ -8,7 +8,7 @@ import { LogPlace, loginOf } from "../log-place.ts";
 
 const run = promisify(execFile);
 
-/** Of lines that the log does not write about itself. */
+/** The users of all lines except those about the log itself. */
 const usersOf = (lines: readonly string[]) =>
   lines.flatMap((line) => {
     const { action, user } = JSON.parse(line);
@@ -79,7 +79,7 @@ test("a full file is rotated, and four rotated files are kept", async () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     kept.push(...usersOf(await place.lines(path)));
   }
-  // The newest ones, each once, in their order.
+  // The newest lines, each once, in order.
   expect(kept).toEqual(Array.from(kept, (_, index) => `user ${count - kept.length + index}`));
   expect(place.said).toEqual([]);
 });
@@ -144,7 +144,7 @@ test("unwritable lines are counted, logged once, and noted in the audit log", as
   await using audit = await place.open();
   audit.write(loginOf("ada"));
   await written(audit, 1);
-  // Its name is a directory's now: neither is this file in its place, nor can there be another one.
+  // The path is now a directory: the file was moved away, and no new one can be created.
   await rename(place.path, `${place.path}.moved`);
   await mkdir(place.path);
   await until(async () => {

@@ -4,7 +4,7 @@ import { readAudit } from "../../../../src/audit/file/reader.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { LogPlace } from "../log-place.ts";
 
-/** In four files and the current one; each write may be in another file. */
+/** Writes lines into four rotated files and the current one. */
 async function rotated(): Promise<LogPlace> {
   const place = await LogPlace.make();
   for (let start = 0; start < 4; start++) {

@@ -11,7 +11,7 @@ const right = async (): Promise<string> => "in";
 
 function clockedAttempts(clock = { ms: 1_000_000 }, others?: FailedLogins) {
   const attempts = new LoginAttempts(() => clock.ms, others);
-  /** Tries so many times with a wrong password; says what each was answered. */
+  /** Makes `count` tries with a wrong password; resolves with the error code of each. */
   const fail = async (
     count: number,
     claimant: Claimant | ((index: number) => Claimant),
@@ -85,7 +85,7 @@ test("any 60 seconds have at most ten failures, also across a minute boundary", 
     const tenth = times[index - 10];
     if (tenth !== undefined) expect(time - tenth).toBeGreaterThanOrEqual(60_000);
   }
-  // Ten, and one more at each of the waits that grow.
+  // Ten tries, and one after each of the growing waits.
   expect(times.length).toBeLessThan(25);
 });
 
@@ -194,7 +194,7 @@ test("failures at a shared address do not lock out users who have logged in ther
 test("an address that keeps failing waits longer each time, up to 16 minutes, until an hour without failures", async () => {
   const { clock, attempts } = clockedAttempts();
   const who = { address: "10.0.0.1" };
-  /** Fails until it is refused; says for how many seconds. */
+  /** Fails until it is refused; resolves with the wait in seconds. */
   const exhaust = async (): Promise<number> => {
     for (;;) {
       const error: unknown = await attempts.guard(who, wrong).catch((thrown: unknown) => thrown);
@@ -216,7 +216,7 @@ test("two addresses can lock a user out elsewhere for at most four minutes of an
   const { clock, fail, attempts } = clockedAttempts();
   let minutesOut = 0;
   for (let minute = 0; minute < 60; minute++) {
-    // Fewer than ten of one address, which would cost it a wait.
+    // Fewer than ten from one address: ten would cause a wait.
     for (const address of ["10.0.0.1", "10.0.0.2"]) await fail(5, { address, user: "ada" });
     const login = attempts.guard({ address: `10.1.1.${minute}`, user: "ada" }, right);
     minutesOut += await login.then(

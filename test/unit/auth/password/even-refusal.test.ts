@@ -4,7 +4,7 @@ import { ServiceError } from "../../../../src/protocol/errors.ts";
 
 const wrong = new ServiceError("invalid_credentials", "wrong");
 
-/** A clock that goes on when somebody waits or works, and how long a login took by it. */
+/** A clock that advances with each pause, and the duration of a login by it. */
 function timed() {
   let nowMs = 0;
   const pause = async (ms: number): Promise<void> => {

@@ -8,7 +8,7 @@ import { LoginQuestion } from "../../../../src/protocol/schemas/login-question.t
 const CODE = { prompts: [{ message: "Code: ", echo: false }], messages: [] };
 const over = { code: "unauthorized" };
 
-/** A login that asks for that many codes and returns them. */
+/** A login that asks for `times` codes and returns them. */
 const asking =
   (times: number) =>
   async (ask: Ask): Promise<string> => {

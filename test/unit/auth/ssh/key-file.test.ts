@@ -17,7 +17,7 @@ import { readKeyFile } from "../../../../src/auth/ssh/key-file.ts";
 
 const run = promisify(execFile);
 const KEYS = "the keys";
-/** Whoever runs the tests. */
+/** The user who runs the tests. */
 const self = { uid: process.geteuid?.() ?? 0 };
 
 async function place() {

@@ -14,7 +14,7 @@ const mallory = newKey();
 const address = "192.0.2.7";
 const refused = { code: "invalid_credentials", message: expect.stringMatching(/ask for a new one/) };
 
-/** ada has the key that is hers, whoever may log in. */
+/** The key belongs to ada, whether or not she may log in. */
 function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
   const clock = { ms: 0 };
   const now = () => clock.ms;
@@ -118,7 +118,7 @@ test("every refusal has the same message and delay", async () => {
   for (const error of errors) expect(error).toEqual(errors[0]);
   expect(errors[0]).toMatchObject({ ...refused, details: {} });
   expect(pauses).toEqual(wrong.map(() => 500));
-  // Without a good signature nothing is looked up, and nothing for somebody who may not log in.
+  // No lookup without a valid signature, nor for a user who may not log in.
   expect(asked.map(([user]) => user)).toEqual(["ada", "nobody"]);
 });
 

@@ -1,4 +1,4 @@
-// An SSH key, and what is made with it, as OpenSSH writes them.
+// An SSH key and its signatures, as OpenSSH writes them.
 import { generateKeyPairSync, sign } from "node:crypto";
 
 export type TestKey = {
@@ -36,7 +36,7 @@ export function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64");
 }
 
-/** The same bytes with each single one changed, in every place and by every bit of it. */
+/** Copies of the bytes, each with one bit changed. */
 export function* mutations(bytes: Uint8Array): Generator<Uint8Array> {
   for (const [at, byte] of bytes.entries()) {
     for (let bit = 0; bit < 8; bit++) yield bytes.with(at, byte ^ (1 << bit));

@@ -55,7 +55,7 @@ test("no line makes reading options throw", () => {
     fc.property(fc.oneof(line, fc.string({ unit: "binary" })), (each) => {
       const options = readOptions(each);
       for (const { name } of options ?? []) expect(name).toMatch(/^[a-z0-9-]+$/);
-      // What sshd takes for options it finds the end of.
+      // Valid options always have an end.
       if (options !== undefined) expect(afterOptions(each)).toBeDefined();
     }),
     { numRuns: 2_000 },

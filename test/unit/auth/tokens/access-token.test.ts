@@ -20,7 +20,7 @@ const CLAIMS = {
   ...{ sub: "ada", iat: START_S, exp: START_S + 86_400 },
   ...{ jti: "id-1", iss: "ttyhq", aud: INSTANCE },
 };
-/** The login that CLAIMS are of. */
+/** The login of CLAIMS. */
 const KNOWN = {
   ...{ id: "id-1", kind: "login", expiresAtS: CLAIMS.exp },
   value: { user: "ada", method: "password", createdAt: "2026-01-01T00:00:00.000Z" },
@@ -31,7 +31,7 @@ function part(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** A token made by hand, so that what verifies is not tested with what signs. */
+/** A token that this test signs itself, so that verification is not tested with our own signing. */
 function forge(
   claims: unknown,
   header: unknown = { alg: "HS256", typ: "JWT" },
@@ -42,7 +42,7 @@ function forge(
   return `${signed}.${createHmac(hash, secret).update(signed).digest("base64url")}`;
 }
 
-/** With one login that is known there. */
+/** Knows one login. */
 async function scratch() {
   const directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-token-"));
   const clock = { ms: START_MS };
@@ -56,7 +56,7 @@ async function scratch() {
     writes.push(written);
     return written;
   };
-  /** Resolves when nothing is written any more, also of what nobody waits for. */
+  /** Resolves after the last write, including writes that no call waits for. */
   const stored = async (): Promise<void> => {
     let before: number;
     do {
@@ -302,7 +302,7 @@ test("every text but a token of ours is refused with a ServiceError", async () =
   );
 });
 
-/** Who was just logged in. */
+/** A user who just logged in. */
 async function given(tokens: AccessTokens) {
   const { token } = await tokens.issue("ada", "password", HERE);
   return await tokens.verify(token);

@@ -19,7 +19,7 @@ const ANSWER: ProviderAnswer = {
 const refused = new ServiceError("login_refused", "no");
 const silent = new ServiceError("provider_unreachable", "no answer");
 
-/** A login whose clock stands still; `renewals` resolve as `answers` says, one after the other. */
+/** A login with a stopped clock. Each renewal settles with the next of `answers`. */
 function login(
   more: { answer?: Partial<ProviderAnswer>; answers?: readonly (Error | string)[]; lifetimeMs?: number } = {},
 ) {
