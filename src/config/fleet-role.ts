@@ -111,7 +111,7 @@ function readCredentials(reader: OptionReader, auth: LoginConfig): Credentials |
   }
   if (isGiven && pair === undefined) {
     reader.warn(
-      "--disallow-user-password: the pair of the HQ counts for nobody, so that remotes join with tokens alone",
+      "--disallow-user-password: the HQ's user name and password are not used, and remotes join only with tokens",
     );
   }
   return pair?.kind === "configured" ? { username: pair.username, password: pair.password } : undefined;
@@ -186,7 +186,7 @@ function readProof(reader: OptionReader, isRemote: boolean): Proof {
   const joinToken = reader.secret(OPTIONS.joinToken);
   const tokenSource = reader.sourceOf(OPTIONS.joinToken);
   if (reader.isOn(OPTIONS.noHqAuth)) {
-    reader.warn("--no-hq-auth: this remote proves itself to its HQ with nothing; for tests alone");
+    reader.warn("--no-hq-auth: this remote has no credentials for its HQ; for tests only");
     warnOfUnused(reader, "--no-hq-auth", [pair]);
     return NO_PROOF;
   }
@@ -213,7 +213,7 @@ function checkEncryption(reader: OptionReader, url: string | undefined): void {
     );
   } else if (!isLoopbackName(new URL(url).hostname.replace(/^\[|\]$/g, ""))) {
     reader.warn(
-      `--allow-insecure-hq: the credentials of the HQ go to ${url} unencrypted, for everyone on the way to read; for development alone`,
+      `--allow-insecure-hq: the credentials of the HQ go to ${url} unencrypted, so that every network on the way can read them; for development only`,
     );
   }
 }

@@ -78,7 +78,7 @@ function readIdentity(reader: OptionReader): "own-proxy" | "local-proxy" | undef
   if (!reader.isOn(OPTIONS.enableProxyServe)) return undefined;
   if (!reader.isOn(OPTIONS.proxyExternal)) return "own-proxy";
   reader.warn(
-    "--proxy-external: every user and program of this machine can say that it is the proxy, and who asks; use it where only that proxy runs",
+    "--proxy-external: every user and program of this machine can set the identity headers and act as any user; use it where only that proxy runs",
   );
   return "local-proxy";
 }

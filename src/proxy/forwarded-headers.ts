@@ -45,14 +45,14 @@ export function refuseUnforwardable(head: ProxiedHead): void {
   refuseAmbiguous(head);
   const { url = "", headers } = head;
   if (!url.startsWith("/"))
-    throw new ServiceError("invalid_request", "ask for a path, which begins with a slash");
-  if (!headers.host) throw new ServiceError("invalid_request", "say in the header Host which host is asked");
+    throw new ServiceError("invalid_request", "the request target must be a path, which begins with a slash");
+  if (!headers.host) throw new ServiceError("invalid_request", "name the host in the header Host");
   if (headers["transfer-encoding"] !== undefined && headers["content-length"] !== undefined) {
     throw new ServiceError("invalid_request", "give the body one length: Content-Length, or chunked");
   }
   for (const value of Object.values(headers).flat()) {
     if (value !== undefined && !PLAIN_VALUE.test(value)) {
-      throw new ServiceError("invalid_request", "a header has a control character in it");
+      throw new ServiceError("invalid_request", "a header contains a control character");
     }
   }
 }

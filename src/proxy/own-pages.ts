@@ -181,7 +181,7 @@ const NOT_LOGGED_IN = { ...LOGGED_OUT, sentences: ["You are not logged in at a l
 const OTHER_NAME = {
   status: 421,
   title: "Another name",
-  sentences: ["This server has another name, and people log in to it under that name alone."],
+  sentences: ["This server has another name: log in under that name."],
 };
 
 const MAX_LENGTH = 512;

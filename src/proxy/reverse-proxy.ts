@@ -145,7 +145,7 @@ function refuseOddUpgrade({ method, headers }: IncomingMessage): void {
   const isWebSocket = method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
   const hasBody = headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
   if (!isWebSocket || hasBody)
-    throw new ServiceError("invalid_request", "no protocol but websocket is spoken here");
+    throw new ServiceError("invalid_request", "the only protocol to upgrade to is websocket");
 }
 
 function atTime(atMs: number, act: () => void): Disposable {

@@ -67,11 +67,11 @@ function parsed({ name, bytes }: ConfigFileContent): Parsed {
 
 /** Replace messages that quote the file, which may contain secrets. */
 const WITHOUT_TEXT: ReadonlyMap<string, string> = new Map([
-  ["BAD_ALIAS", "is no alias: put a text that begins with * between quotes"],
-  ["BAD_DIRECTIVE", "is no directive of YAML"],
-  ["BAD_DQ_ESCAPE", "is no escape of a text between double quotes, where \\\\ stands for a backslash"],
+  ["BAD_ALIAS", "is not an alias: put a text that begins with * between quotes"],
+  ["BAD_DIRECTIVE", "is not a directive of YAML"],
+  ["BAD_DQ_ESCAPE", "is not an escape of a text between double quotes, where \\\\ stands for a backslash"],
   ["TAG_RESOLVE_FAILED", "tags are not taken: put a text that begins with ! between quotes"],
-  ["UNEXPECTED_TOKEN", "is no YAML: something stands here that does not belong here"],
+  ["UNEXPECTED_TOKEN", "is not valid YAML: unexpected text"],
 ]);
 
 function textOf(name: string, bytes: Uint8Array): string {
