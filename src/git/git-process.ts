@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { GIT_STOP_GRACE_MS } from "./git-limits.ts";
 
@@ -32,21 +33,16 @@ export async function runGit(
 ): Promise<GitRun> {
   signal?.throwIfAborted();
   const child = start(command);
-  const { promise: stopped, reject: stop } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => stop(timedOut(command, timeoutMs)), timeoutMs);
-  const abort = (): void => stop(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
-  const stdout = collected(child.stdout, maxBytes, stop);
-  const stderr = collected(child.stderr, maxBytes, stop);
+  const tooLong = Promise.withResolvers<never>();
+  const stdout = collected(child.stdout, maxBytes, tooLong.reject);
+  const stderr = collected(child.stderr, maxBytes, tooLong.reject);
   try {
-    const code = await Promise.race([ended(child), stopped]);
+    const ending = Promise.race([ended(child), tooLong.promise]);
+    const code = await withDeadline(ending, timeoutMs, "git", signal);
     return { stdout: stdout(), stderr: stderr(), code };
   } catch (error) {
     await end(child);
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", abort);
+    throw isTimeout(error) && !signal?.aborted ? timedOut(command, timeoutMs) : error;
   }
 }
 
@@ -59,7 +55,7 @@ function start({ file, args, env }: GitCommand): ChildProcess {
   }
 }
 
-/** The text of a stream so far; over `maxBytes` the process is stopped. */
+/** The text of a stream so far. `stop` is called with an error for more than `maxBytes`. */
 function collected(stream: Readable | null, maxBytes: number, stop: (error: unknown) => void): () => string {
   const pieces: Uint8Array[] = [];
   let length = 0;
