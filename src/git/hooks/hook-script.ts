@@ -1,5 +1,4 @@
-// The text of our git hooks. `sh` alone, nothing is waited for but a few quick git commands, and not one byte goes to the
-// terminal.
+// The text of our git hooks: for `sh` alone. They wait for a few quick git commands only, and write nothing to the terminal.
 import { CHECKED_OUT, DETACHED_REF } from "../follow/state.ts";
 
 /** The hooks of follow mode (contract 7.4). Other changes are detected in git's files. */
@@ -7,7 +6,7 @@ export const HOOK_NAMES = ["post-checkout", "post-commit", "post-merge"] as cons
 export type HookName = (typeof HOOK_NAMES)[number];
 
 /** Second line of our hooks. */
-export const HOOK_MARK = "# ttyhq git hook";
+const HOOK_MARK = "# ttyhq git hook";
 /** The folder beside ours with the user's own hooks. */
 export const KEPT_FOLDER = "ttyhq-kept";
 const MADE_FOLDER = "# This folder was made for it.";
@@ -26,12 +25,11 @@ export function hookScript(
   target: HookTarget | undefined,
   { kept, isFolderOurs }: { readonly kept: KeptHook | undefined; readonly isFolderOurs: boolean },
 ): string {
-  const folder = isFolderOurs ? [MADE_FOLDER] : [];
   return [
     "#!/bin/sh",
     `${HOOK_MARK} ${name}: tells the ttyhq server of this machine that something has changed (docs/follow-mode.md).`,
     `# \`ttyhq unfollow\` removes it. The hook that was here before is in ${KEPT_FOLDER}, and runs first.`,
-    ...folder,
+    ...(isFolderOurs ? [MADE_FOLDER] : []),
     ...(kept === undefined ? ["code=0"] : runKept(name, kept)),
     ...(name === "post-checkout"
       ? ["# Files that were checked out are no change of branch.", '[ "$3" = 0 ] && exit $code']

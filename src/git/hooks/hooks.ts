@@ -1,8 +1,8 @@
 // Our git hooks in a folder: installed beside the hooks that are there, and removed without a trace (contract 7.4).
 import { chmod, link, mkdir, rename, rm, symlink } from "node:fs/promises";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { replaceFile } from "../../lib/fs/atomic-file.ts";
-import { readFound, removeEmptyFolder } from "./files.ts";
+import { type FoundFile, readFound, removeEmptyFolder } from "./files.ts";
 import {
   HOOK_NAMES,
   type HookName,
@@ -11,7 +11,6 @@ import {
   isFolderMade,
   isOurHook,
   KEPT_FOLDER,
-  type KeptHook,
   keptHook,
 } from "./hook-script.ts";
 
@@ -57,11 +56,16 @@ export async function installHooks(folder: HookFolder, target: HookTarget | unde
 export async function removeHooks(folder: string): Promise<void> {
   let isFolderOurs = false;
   for (const name of HOOK_NAMES) {
-    const path = join(folder, name);
-    const found = await readHook(path);
+    const [path, keptPath] = [join(folder, name), join(folder, KEPT_FOLDER, name)];
+    const [found, kept] = [await readHook(path), await readFound(keptPath)];
     isFolderOurs ||= found?.isOurs === true && isFolderMade(found.text);
-    if (found?.isOurs === false) await dropCopy(folder, name);
-    else if (!(await restore(folder, name))) await rm(path, { force: true });
+    if (found === undefined || found.isOurs) {
+      if (kept === undefined) await rm(path, { force: true });
+      else await restore(path, keptPath, kept);
+    } else if (found.bytes !== undefined && kept?.bytes?.equals(found.bytes)) {
+      // The kept hook is in place of ours again, as after another run of husky's set-up: it must run once.
+      await rm(keptPath);
+    }
   }
   await removeEmptyFolder(join(folder, KEPT_FOLDER));
   if (isFolderOurs) await removeEmptyFolder(folder);
@@ -73,13 +77,14 @@ async function installHook(
   target: HookTarget | undefined,
   isNewFolder: boolean,
 ): Promise<void> {
-  const path = join(folder, name);
+  const [path, keptPath] = [join(folder, name), join(folder, KEPT_FOLDER, name)];
   const found = await readHook(path);
-  const kept = found?.isOurs
-    ? await readHook(join(folder, KEPT_FOLDER, name))
-    : found && (await keep(folder, name, found));
+  if (found?.isOurs === false) await keep(path, keptPath, found);
+  const kept = found?.isOurs ? await readHook(keptPath) : found;
   const isFolderOurs = isNewFolder || (found?.isOurs === true && isFolderMade(found.text));
-  const script = hookScript(name, target, { kept: kept && howRun(kept), isFolderOurs });
+  // A link's target is run by its real name, and so finds the files beside it.
+  const run = kept && (kept.target === undefined ? keptHook(kept.text) : ({ kind: "program" } as const));
+  const script = hookScript(name, target, { kept: run, isFolderOurs });
   if (found?.isOurs && found.text === script) return;
   const mode = found !== undefined && (found.mode & EXECUTABLE) !== 0 ? found.mode : NEW_HOOK_MODE;
   await replaceFile(path, new TextEncoder().encode(script), mode);
@@ -87,61 +92,30 @@ async function installHook(
   await chmod(path, mode);
 }
 
-type FoundHook = {
-  readonly text: string;
-  readonly isOurs: boolean;
-  readonly mode: number;
-  readonly target: string | undefined;
-};
+type FoundHook = FoundFile & { readonly text: string; readonly isOurs: boolean };
 
 /** `undefined`: no such file. */
 async function readHook(path: string): Promise<FoundHook | undefined> {
   const found = await readFound(path);
   if (found === undefined) return undefined;
-  const { bytes, mode, target } = found;
-  const text = new TextDecoder().decode(bytes);
-  return { text, target, isOurs: isOurHook(text), mode: target === undefined ? mode : NEW_HOOK_MODE };
+  const text = new TextDecoder().decode(found.bytes);
+  const mode = found.target === undefined ? found.mode : NEW_HOOK_MODE;
+  return { ...found, text, mode, isOurs: isOurHook(text) };
 }
 
-/** The same file under a second name: not a byte of it is written. */
-async function keep(folder: string, name: HookName, hook: FoundHook): Promise<FoundHook> {
-  const kept = join(folder, KEPT_FOLDER, name);
-  const path = join(folder, name);
-  await mkdir(join(folder, KEPT_FOLDER), { recursive: true });
+/** Gives the user's hook a second name: its bytes are not written. */
+async function keep(path: string, keptPath: string, { target }: FoundFile): Promise<void> {
+  await mkdir(dirname(keptPath), { recursive: true });
   // An older copy is out of use: another hook has replaced ours.
-  await rm(kept, { force: true });
-  const { target } = hook;
+  await rm(keptPath, { force: true });
   // Some file systems have no hard links.
-  if (target === undefined) await link(path, kept).catch(() => rename(path, kept));
-  else await symlink(isAbsolute(target) ? target : `${FOLDER_ABOVE}${target}`, kept);
-  return hook;
+  if (target === undefined) await link(path, keptPath).catch(() => rename(path, keptPath));
+  else await symlink(isAbsolute(target) ? target : `${FOLDER_ABOVE}${target}`, keptPath);
 }
 
-/** A link's target is run by its real name, and so finds the files beside it. */
-function howRun({ text, target }: FoundHook): KeptHook {
-  return target === undefined ? keptHook(text) : { kind: "program" };
-}
-
-/** Drops a kept hook that is in place of ours again, as after another run of husky's set-up: it must run once. */
-async function dropCopy(folder: string, name: HookName): Promise<void> {
-  const kept = join(folder, KEPT_FOLDER, name);
-  const [found, copy] = await Promise.all([readFound(join(folder, name)), readFound(kept)]);
-  if (found?.bytes !== undefined && copy?.bytes?.equals(found.bytes)) await rm(kept);
-}
-
-/** Returns whether a hook was kept. */
-async function restore(folder: string, name: HookName): Promise<boolean> {
-  const path = join(folder, name);
-  const kept = join(folder, KEPT_FOLDER, name);
-  const found = await readFound(kept);
-  if (found === undefined) return false;
-  const { target } = found;
-  if (target === undefined) {
-    await rename(kept, path);
-    return true;
-  }
+async function restore(path: string, keptPath: string, { target }: FoundFile): Promise<void> {
+  if (target === undefined) return await rename(keptPath, path);
   await rm(path, { force: true });
   await symlink(target.startsWith(FOLDER_ABOVE) ? target.slice(FOLDER_ABOVE.length) : target, path);
-  await rm(kept);
-  return true;
+  await rm(keptPath);
 }

@@ -35,8 +35,9 @@ export async function excludeHooks(commonDir: string, patterns: readonly string[
   if (found !== undefined && found.bytes === undefined) return;
   const before = found?.bytes?.toString("latin1") ?? "";
   const kept = withoutBlock(before);
-  const block =
-    patterns.length === 0 ? "" : `${BEGIN}\n${patterns.map((one) => `${inLatin1(one)}\n`).join("")}${END}\n`;
+  // Each byte of UTF-8 as one character: the file may be in any encoding.
+  const lines = [BEGIN, ...patterns, END].map((line) => `${Buffer.from(line).toString("latin1")}\n`);
+  const block = patterns.length === 0 ? "" : lines.join("");
   const gap = kept === "" || kept.endsWith("\n") || block === "" ? "" : "\n";
   const after = `${kept}${gap}${block}`;
   if (after === before) return;
@@ -82,9 +83,4 @@ function withoutBlock(text: string): string {
   const end = text.indexOf(`${END}\n`, begin);
   if (begin === -1 || end === -1) return text;
   return text.slice(0, begin) + text.slice(end + END.length + 1);
-}
-
-/** Its bytes in UTF-8 as one character each: the file may be in any encoding. */
-function inLatin1(text: string): string {
-  return Buffer.from(text).toString("latin1");
 }
