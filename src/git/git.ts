@@ -14,8 +14,6 @@ import {
 import { type GitRun, runGit } from "./git-process.ts";
 import { type ConfigEntry, configOverrides, parseConfigList, type ScopedEntry } from "./local-config.ts";
 
-export type { GitRun } from "./git-process.ts";
-
 /** Runs the git of this machine: at most MAX_GIT_PROCESSES processes at a time. */
 export class GitProgram {
   readonly #env: GitEnv;
@@ -60,12 +58,8 @@ type GitRequest = {
 };
 
 /** Commands that could run programs of the repository's config, and the options that prevent it. */
-const PLAIN_OUTPUT: ReadonlyMap<string, readonly string[]> = new Map(
-  ["diff", "diff-tree", "diff-index", "diff-files", "log", "show"].map((name) => [
-    name,
-    ["--no-ext-diff", "--no-textconv"],
-  ]),
-);
+const DIFFING = new Set(["diff", "diff-tree", "diff-index", "diff-files", "log", "show"]);
+const PLAIN_OUTPUT = ["--no-ext-diff", "--no-textconv"];
 
 /** git in one folder. Arguments from clients are passed behind `--`, or as refs/heads/NAME. */
 export class Git {
@@ -95,10 +89,15 @@ export class Git {
     return said(args, await this.try(...args));
   }
 
-  /** The same; a non-zero exit code is an answer and not an error. */
+  /** The output without its final line feed, for a path. */
+  async readLine(...args: readonly string[]): Promise<string> {
+    return (await this.read(...args)).replace(/\n$/, "");
+  }
+
+  /** Like `read`; a non-zero exit code is an answer and not an error. */
   async try(...args: readonly string[]): Promise<GitRun> {
     const [name = "", ...rest] = args;
-    return await this.#ask(this.#git([name, ...(PLAIN_OUTPUT.get(name) ?? []), ...rest]));
+    return await this.#ask(this.#git([name, ...(DIFFING.has(name) ? PLAIN_OUTPUT : []), ...rest]));
   }
 
   /**
@@ -152,7 +151,7 @@ function said(args: readonly string[], run: GitRun): string {
   throw gitError(args[0] ?? "", run);
 }
 
-export type GitEnv = Readonly<Record<string, string>>;
+type GitEnv = Readonly<Record<string, string>>;
 
 /** No prompts, no editor, and messages in English. */
 const UNATTENDED: GitEnv = {
@@ -173,7 +172,7 @@ const READ_CONFIG: readonly ConfigEntry[] = [
 ];
 
 /** The environment without the variables of git and of ttyhq. */
-export function gitEnv(env: Readonly<Record<string, string | undefined>>): GitEnv {
+function gitEnv(env: Readonly<Record<string, string | undefined>>): GitEnv {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined && !entry[0].startsWith("GIT_") && !isOwnVariable(entry[0]),
@@ -182,7 +181,7 @@ export function gitEnv(env: Readonly<Record<string, string | undefined>>): GitEn
 }
 
 /** The environment of reads. `overrides` neutralise programs in the repository's config. */
-export function readingEnv(env: GitEnv, overrides: readonly ConfigEntry[]): GitEnv {
+function readingEnv(env: GitEnv, overrides: readonly ConfigEntry[]): GitEnv {
   const entries = [...overrides, ...READ_CONFIG];
   // Not `-c` arguments: section names may contain an equals sign.
   const config = entries.flatMap(({ key, value }, index) => [

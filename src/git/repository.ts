@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isErrno } from "../lib/fs/atomic-file.ts";
 import { ServiceError, unless } from "../protocol/errors.ts";
-import type { Git, GitRun } from "./git.ts";
+import type { Git } from "./git.ts";
 import { gitError } from "./git-error.ts";
 
 /** Absolute paths without symbolic links. */
@@ -49,7 +49,8 @@ export async function findRepository(git: Git): Promise<Repository | undefined> 
   // Paths may contain line feeds. rev-parse prints unknown options as they are, which gives a separator.
   const mark = `--${randomUUID()}`;
   const questions = ["--absolute-git-dir", "--git-common-dir", "--is-bare-repository", "--show-toplevel"];
-  const run = await asked(git, ["--path-format=absolute", ...questions.flatMap((one) => [one, mark])]);
+  const args = ["--path-format=absolute", ...questions.flatMap((one) => [one, mark])];
+  const run = await git.try("rev-parse", ...args).catch(unless("not_a_repository"));
   if (run === undefined) return undefined;
   const [gitDir = "", commonDir = "", bare, top] = run.stdout.split(`\n${mark}\n`);
   if (bare === undefined) {
@@ -74,10 +75,6 @@ export async function requireRepository(git: Git): Promise<Repository> {
   const found = await findRepository(git);
   if (found !== undefined) return found;
   throw new ServiceError("not_a_repository", `there is no git repository at ${git.cwd}`);
-}
-
-async function asked(git: Git, args: readonly string[]): Promise<GitRun | undefined> {
-  return await git.try("rev-parse", ...args).catch(unless("not_a_repository"));
 }
 
 /** As git does: core.worktree (as in submodules), else the parent of `.git`, else the bare repository. */

@@ -24,8 +24,6 @@ export type FollowRequest = {
   readonly user: string;
 };
 
-type Place = { readonly git: Git; readonly repository: Repository };
-
 export class FollowMode implements AsyncDisposable {
   readonly #parts: FollowedRepositoryParts;
   /** By the path of the main tree; kept after the end of follow mode, as requests may wait for their turn there. */
@@ -63,8 +61,7 @@ export class FollowMode implements AsyncDisposable {
    */
   async enable({ repoPath, branch, user }: FollowRequest): Promise<FollowReply> {
     const { git, repository } = await this.#find(repoPath);
-    const check = (): ReturnType<typeof checkEnable> => checkEnable(git, repository, branch);
-    return await this.#repository(repository.mainRoot).enable(git, repository, { check, user });
+    return await this.#repository(repository.mainRoot).enable(git, repository, { branch, user });
   }
 
   /** Idempotent. The main tree stays at its commit; HEAD is detached where both trees shared the branch. */
@@ -122,7 +119,7 @@ export class FollowMode implements AsyncDisposable {
     return repository;
   }
 
-  async #find(repoPath: string): Promise<Place> {
+  async #find(repoPath: string): Promise<{ readonly git: Git; readonly repository: Repository }> {
     const git = this.#parts.program.at(repoPath);
     const repository = await requireRepository(git);
     if (repository.isBare) {

@@ -18,7 +18,7 @@ import {
 import type { FollowHooks, HooksPlan } from "../hooks/follow-hooks.ts";
 import { EVENT_FILE } from "../hooks/hook-script.ts";
 import { findRepository, type Repository } from "../repository.ts";
-import { carryOut, checkDisable, checkTwice, type EnableCheck, type Outcome } from "./check.ts";
+import { carryOut, checkDisable, checkEnable, checkTwice, type EnableCheck, type Outcome } from "./check.ts";
 import type { FollowList } from "./list.ts";
 import { enabledMessage, sentence } from "./messages.ts";
 import type { Notice } from "./notices.ts";
@@ -79,16 +79,16 @@ export class FollowedRepository implements AsyncDisposable {
   async enable(
     git: Git,
     repository: Repository,
-    request: { readonly check: () => Promise<EnableCheck>; readonly user: string },
+    { branch, user }: { readonly branch: string | undefined; readonly user: string },
   ): Promise<FollowReply> {
     return await this.#mutex.take(async () => {
-      const check = await request.check();
-      const hooks = await this.#prepare(git, repository, { check, user: request.user });
+      const check = await checkEnable(git, repository, branch);
+      const hooks = await this.#prepare(git, repository, { check, user });
       // Checks once this turn is over, however it ends.
       this.hint();
       const outcome = await carryOut(git, check);
       const messages = [enabledMessage(check.worktreePath, this.#path), ...outcome.messages];
-      this.#report(request.user, { ...outcome, messages }, check.branch);
+      this.#report(user, { ...outcome, messages }, check.branch);
       await this.#watchFiles();
       return enabledReply(repository, check, {
         ...{ message: "Follow mode enabled", hooksInstalled: hooks.folders.length > 0 },
@@ -250,10 +250,10 @@ export class FollowedRepository implements AsyncDisposable {
     const worktree = await findRepository(git.at(settings.worktreePath));
     this.#parts.onChange(main.commonDir);
     this.#seen.isThere = true;
-    const gitDirs = [main.gitDir, ...(worktree === undefined ? [] : [worktree.gitDir])];
-    const places = { commonDir: main.commonDir, gitDirs, branch: settings.branch };
+    const caresForIndex = (): boolean => this.#seen.trouble !== undefined;
+    const folders = followFolders(main.commonDir, worktree?.gitDir, settings.branch, caresForIndex);
     // Something may have happened before the watch began.
-    if (this.#watch.set(followFolders(places, () => this.#seen.trouble !== undefined))) this.hint();
+    if (this.#watch.set(folders)) this.hint();
   }
 }
 
@@ -264,17 +264,15 @@ const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", EVENT_FILE, ...UN
  * matters now.
  */
 function followFolders(
-  {
-    commonDir,
-    gitDirs,
-    branch,
-  }: { readonly commonDir: string; readonly gitDirs: readonly string[]; readonly branch: string | undefined },
+  commonDir: string,
+  gitDir: string | undefined,
+  branch: string | undefined,
   caresForIndex: () => boolean,
 ): readonly WatchedFolder[] {
   const matters = (name: string): boolean => OF_A_TREE.has(name) || (name === "index" && caresForIndex());
   const branchFolder = branch && dirname(join(commonDir, "refs", "heads", branch));
   return [
-    ...[commonDir, ...gitDirs].flatMap((path) => [
+    ...[commonDir, ...(gitDir === undefined ? [] : [gitDir])].flatMap((path) => [
       { path, matters },
       { path: join(path, "logs"), matters: (name: string) => name === "HEAD" },
     ]),

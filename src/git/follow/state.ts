@@ -5,6 +5,7 @@ import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 import { requireRepository } from "../repository.ts";
+import { commitOf } from "../worktrees/branches.ts";
 import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
 import type { FollowState, Tree } from "./decide.ts";
 import type { FollowSettings } from "./settings.ts";
@@ -104,10 +105,7 @@ function blindCommit(
 
 /** The same for a deleted branch, whose reflog git does not read. */
 async function lastLogged(git: Git): Promise<string | undefined> {
-  const path = (await git.read("rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD")).replace(
-    /\n$/,
-    "",
-  );
+  const path = await git.readLine("rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD");
   const text = (await isFile(path)) ? await readFile(path, "utf8") : "";
   const last = text
     .trimEnd()
@@ -117,9 +115,8 @@ async function lastLogged(git: Git): Promise<string | undefined> {
 }
 
 async function detachedAt(git: Git, head: string): Promise<Tree["detached"]> {
-  const detached = await git.try("rev-parse", "--quiet", "--verify", DETACHED_REF);
-  const commit = detached.stdout.trim();
-  if (detached.code !== 0 || commit === "") return undefined;
+  const commit = await commitOf(git, DETACHED_REF);
+  if (commit === undefined) return undefined;
   if (commit === head) return "there";
   const ancestry = await git.try("merge-base", "--is-ancestor", commit, head);
   return ancestry.code === 0 ? "ahead" : "elsewhere";

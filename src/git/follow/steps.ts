@@ -1,9 +1,10 @@
 // The steps of follow mode in a tree. A step is refused or completed as a whole: it never overwrites anything that is
 // not in a commit, be it staged, changed, new, or ignored by git.
 import { setTimeout as pause } from "node:timers/promises";
-import type { Git, GitRun } from "../git.ts";
+import type { Git } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import { FOLLOW_LOCK_WAIT_MS } from "../git-limits.ts";
+import type { GitRun } from "../git-process.ts";
 import { branchRef, commitOf, currentBranch } from "../worktrees/branches.ts";
 import { findObstacle, type Refusal } from "./obstacles.ts";
 import { CHECKED_OUT, DETACHED_REF } from "./state.ts";
@@ -36,7 +37,8 @@ export async function fastForward(
     // Fails if the branch has moved on, which the next round handles.
     const noted = await git.tryWrite(["update-ref", "-m", "ttyhq: brought along", "HEAD", to, to]);
     if (noted.code === 0) return undefined;
-    const now = await tipOf(git, move.branch);
+    const isStillThere = (await currentBranch(git)) === move.branch;
+    const now = isStillThere ? await commitOf(git, "HEAD") : undefined;
     // The tree was switched to another branch meanwhile: undo the move.
     if (now === undefined) return await mergeTrees(git, to, from);
     if (now === to) throw gitError("update-ref", noted);
@@ -90,7 +92,7 @@ export async function detach(
   if (block !== undefined) return block;
   // A checkout that moves nothing leaves no entry in the reflog.
   if (commit === left) return (await commitOf(git, "HEAD")) === left ? undefined : COMMITTED_MEANWHILE;
-  const before = await git.try("rev-parse", "--quiet", "--verify", DETACHED_REF);
+  const before = await commitOf(git, DETACHED_REF);
   await git.write("update-ref", DETACHED_REF, commit);
   const run = await runCheckout(git, "--detach", commit, "--");
   // A failing hook makes the exit code of a successful checkout non-zero.
@@ -99,8 +101,7 @@ export async function detach(
   const isMissed = made !== undefined && made !== left;
   if ((run.code === 0 || isThere) && !isMissed) return undefined;
   const back = isMissed ? await runCheckout(git, "--detach", made, "--") : run;
-  const old = before.stdout.trim();
-  await (old === "" ? forgetDetached(git) : git.write("update-ref", DETACHED_REF, old));
+  await (before === undefined ? forgetDetached(git) : git.write("update-ref", DETACHED_REF, before));
   return isMissed && back.code === 0 ? COMMITTED_MEANWHILE : refusalOf(back);
 }
 
@@ -160,12 +161,6 @@ async function unlocked(run: () => Promise<GitRun>): Promise<GitRun> {
     if (result.code === 0 || !LOCKED.test(result.stderr) || performance.now() + ms > end) return result;
     await pause(ms);
   }
-}
-
-async function tipOf(git: Git, branch: string): Promise<string | undefined> {
-  if ((await currentBranch(git)) !== branch) return undefined;
-  const run = await git.try("rev-parse", "--quiet", "--verify", "HEAD");
-  return run.code === 0 ? run.stdout.trim() : undefined;
 }
 
 function refusalOf(run: GitRun): Refusal {

@@ -30,7 +30,7 @@ export async function isInTheMiddle(git: Git): Promise<boolean> {
 }
 
 async function marksIn(git: Git): Promise<typeof MARKS> {
-  const gitDir = (await git.read("rev-parse", "--absolute-git-dir")).replace(/\n$/, "");
+  const gitDir = await git.readLine("rev-parse", "--absolute-git-dir");
   const found = await Promise.all(MARKS.map(([name]) => succeeded(access(join(gitDir, name)))));
   return MARKS.filter((_, index) => found[index]);
 }

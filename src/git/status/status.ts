@@ -1,3 +1,4 @@
+import { ServiceError } from "../../protocol/errors.ts";
 import type { GitStatus } from "../../protocol/schemas/session.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
@@ -31,6 +32,16 @@ export async function statusOf(git: Git): Promise<Status> {
 /** Whether there are edits, staged or not, or untracked files. */
 export async function isDirty(git: Git): Promise<boolean> {
   return (await git.read("status", "--porcelain", "--no-renames", ...PLAIN)) !== "";
+}
+
+/** The same; `undefined` for a broken tree, and for one of an owner that git does not trust. */
+export async function isDirtyIfReadable(git: Git): Promise<boolean | undefined> {
+  try {
+    return await isDirty(git);
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
 }
 
 /** Parses `git status --porcelain=v2 --branch -z`; ignores unknown lines. */

@@ -54,17 +54,14 @@ export async function currentBranch(git: Git): Promise<string | undefined> {
   return run.code === 0 ? run.stdout.trimEnd().replace(/^refs\/heads\//, "") : undefined;
 }
 
-export type Ref = {
-  readonly commit: string;
-  /** The target of a symbolic ref; else empty. */
-  readonly symref: string;
-};
-
 const FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)";
 
-/** The existing refs among `names`, by full name. */
-export async function readRefs(git: Git, names: readonly string[]): Promise<ReadonlyMap<string, Ref>> {
-  const refs = new Map<string, Ref>();
+/** The existing refs among `names`, by full name. `symref`: the target of a symbolic ref; else empty. */
+export async function readRefs(
+  git: Git,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, { readonly commit: string; readonly symref: string }>> {
+  const refs = new Map<string, { readonly commit: string; readonly symref: string }>();
   for (const line of (await git.read("for-each-ref", FORMAT, "--", ...names)).split("\n")) {
     const [name = "", commit = "", symref = ""] = line.split("\0");
     // A pattern also matches the refs below it.

@@ -1,20 +1,15 @@
-import { ServiceError } from "../../protocol/errors.ts";
 import type { WorktreeList } from "../../protocol/schemas/git.ts";
 import { followSettings } from "../follow/settings.ts";
 import type { Git } from "../git.ts";
 import type { ScopedEntry } from "../local-config.ts";
 import { type Repository, requireRepository } from "../repository.ts";
-import { isDirty } from "../status/status.ts";
-import { readRefs } from "./branches.ts";
+import { isDirtyIfReadable } from "../status/status.ts";
+import { branchRef, commitOf, readRefs } from "./branches.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { linesOf } from "./side-by-side.ts";
-import { statsAgainst, type WorktreeStats } from "./stats.ts";
-
-/** The branch that others are compared with: its short name, and its commit unless there is none yet. */
-type BaseBranch = { readonly name: string; readonly commit: string | undefined };
+import { statsAgainst } from "./stats.ts";
 
 const ORIGIN = "refs/remotes/origin/";
-const HEADS = "refs/heads/";
 /** Further trees are listed without numbers: git has to read all files of a tree. */
 const MAX_EXAMINED = 500;
 
@@ -24,9 +19,13 @@ export async function listWorktrees(git: Git): Promise<WorktreeList> {
   const followed = followSettings(await git.config())?.worktreePath;
   const entries = readWorktrees(git, repository);
   const base = readBaseBranch(git, async () => (await entries)[0]?.branch);
+  const readStats = async (): ReturnType<typeof statsAgainst> => {
+    const heads = examined(await entries).flatMap(({ head }) => head ?? []);
+    return await statsAgainst(git, (await base).commit, heads);
+  };
   const [all, stats, dirt] = await Promise.all([
     entries,
-    Promise.all([base, entries]).then(([{ commit }, found]) => statsOf(git, commit, examined(found))),
+    readStats(),
     // By far the longest: it does not wait for the base.
     entries.then((found) => dirtOf(git, repository, examined(found))),
   ]);
@@ -46,7 +45,7 @@ export async function listWorktrees(git: Git): Promise<WorktreeList> {
 
 function placeOf({ path, branch, head = "", locked, prunable, isBare, isMain }: WorktreeEntry) {
   return {
-    ...{ path, branch: branch === undefined ? "HEAD" : `${HEADS}${branch}`, HEAD: head },
+    ...{ path, branch: branch === undefined ? "HEAD" : branchRef(branch), HEAD: head },
     ...{ detached: branch === undefined && !isBare, bare: isBare },
     ...{ locked: locked !== undefined, lockedReason: locked || undefined, prunable: prunable !== undefined },
     ...{ isMain, isMainWorktree: isMain },
@@ -57,34 +56,27 @@ function examined(entries: readonly WorktreeEntry[]): readonly WorktreeEntry[] {
   return entries.filter(({ prunable }) => prunable === undefined).slice(0, MAX_EXAMINED);
 }
 
-async function statsOf(
-  git: Git,
-  commit: string | undefined,
-  entries: readonly WorktreeEntry[],
-): Promise<ReadonlyMap<string, WorktreeStats>> {
-  if (commit === undefined) return new Map();
-  const heads = entries.flatMap(({ head }) => (head === undefined ? [] : [head]));
-  return await statsAgainst(git, commit, heads);
-}
-
 /**
- * The branch of origin/HEAD, else main or master if it exists, else the branch of the main tree. A local branch goes
- * before that of the remote.
+ * The branch that others are compared with, and its commit unless there is none yet: the branch of origin/HEAD, else
+ * main or master if it exists, else the branch of the main tree. A local branch goes before that of the remote.
  */
-async function readBaseBranch(git: Git, current: () => Promise<string | undefined>): Promise<BaseBranch> {
-  const known = await readRefs(git, [`${ORIGIN}HEAD`, `${HEADS}main`, `${HEADS}master`]);
+async function readBaseBranch(
+  git: Git,
+  current: () => Promise<string | undefined>,
+): Promise<{ readonly name: string; readonly commit: string | undefined }> {
+  const known = await readRefs(git, [`${ORIGIN}HEAD`, branchRef("main"), branchRef("master")]);
   const remote = known.get(`${ORIGIN}HEAD`)?.symref;
   if (remote?.startsWith(ORIGIN)) {
     const name = remote.slice(ORIGIN.length);
-    const refs = await readRefs(git, [`${HEADS}${name}`, remote]);
-    return { name, commit: (refs.get(`${HEADS}${name}`) ?? refs.get(remote))?.commit };
+    const refs = await readRefs(git, [branchRef(name), remote]);
+    return { name, commit: (refs.get(branchRef(name)) ?? refs.get(remote))?.commit };
   }
   for (const name of ["main", "master"]) {
-    const ref = known.get(`${HEADS}${name}`);
+    const ref = known.get(branchRef(name));
     if (ref !== undefined) return { name, commit: ref.commit };
   }
   const name = (await current()) ?? "main";
-  return { name, commit: (await readRefs(git, [`${HEADS}${name}`])).get(`${HEADS}${name}`)?.commit };
+  return { name, commit: await commitOf(git, branchRef(name)) };
 }
 
 /**
@@ -120,7 +112,7 @@ async function dirtOf(
     : await linesOf(git, SCRIPT, { fixed: [commonDir], each: trees });
   const answers = await Promise.all(
     [...lines].map(async ([tree, line]) => {
-      const dirty = line === "ask" ? await askAlone(git.at(tree)) : line === "dirty";
+      const dirty = line === "ask" ? await isDirtyIfReadable(git.at(tree)) : line === "dirty";
       return dirty === undefined ? [] : [[tree, dirty] as const];
     }),
   );
@@ -135,14 +127,4 @@ function mayDiffer(entries: readonly ScopedEntry[]): boolean {
       scope !== "system" &&
       (key === "extensions.worktreeconfig" || key.startsWith("includeif.")),
   );
-}
-
-async function askAlone(git: Git): Promise<boolean | undefined> {
-  try {
-    return await isDirty(git);
-  } catch (error) {
-    // A broken tree, or one of an owner that git does not trust.
-    if (error instanceof ServiceError) return undefined;
-    throw error;
-  }
 }

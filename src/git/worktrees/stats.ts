@@ -19,12 +19,13 @@ for head do
       "$base...$head" -- 2>/dev/null) && echo "$counts$changes" || echo
 done`;
 
-/** Stats by commit; `base` and `heads` are object ids. Unrelated and unreadable commits are left out. */
+/** Stats by commit; `base` and `heads` are object ids. Unrelated and unreadable commits are left out. None without `base`. */
 export async function statsAgainst(
   git: Git,
-  base: string,
+  base: string | undefined,
   heads: readonly string[],
 ): Promise<ReadonlyMap<string, WorktreeStats>> {
+  if (base === undefined) return new Map();
   const lines = await linesOf(git, SCRIPT, { fixed: [git.cwd, base], each: [...new Set(heads)] });
   return new Map(
     [...lines].flatMap(([head, line]) => {

@@ -7,7 +7,7 @@ import type { Git, GitProgram } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import { GIT_CACHE_MS } from "../git-limits.ts";
 import { type Repository, requireRepository } from "../repository.ts";
-import { isDirty } from "../status/status.ts";
+import { isDirty, isDirtyIfReadable } from "../status/status.ts";
 import { branchRef, readRefs, readRemoteRefs, shortBranchName } from "./branches.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { listWorktrees } from "./listing.ts";
@@ -169,14 +169,14 @@ async function removeWorktree(
   repository: Repository,
   { branch, isForced }: { readonly branch: string; readonly isForced: boolean },
 ): Promise<string> {
-  const entry = linkedOn(await readWorktrees(git, repository), branch);
-  const { path, locked } = entry;
+  const { path, locked, prunable } = linkedOn(await readWorktrees(git, repository), branch);
   const details = { worktreePath: path };
   if (locked !== undefined) {
     const message = `the worktree ${path} is locked${locked === "" ? "" : `: ${locked}`}`;
     throw new ServiceError("worktree_locked", message, { details });
   }
-  if (!isForced && entry.prunable === undefined && (await holdsWork(git.at(path)))) {
+  // Without an answer git decides, which checks again.
+  if (!isForced && prunable === undefined && (await isDirtyIfReadable(git.at(path)))) {
     const message = `the worktree ${path} has uncommitted changes: commit them, or remove it by force`;
     throw new ServiceError("uncommitted_changes", message, { details });
   }
@@ -196,14 +196,4 @@ function linkedOn(entries: readonly WorktreeEntry[], branch: string): WorktreeEn
     throw new ServiceError("main_worktree", `${branch} is on the main working tree, which cannot be removed`);
   }
   throw new ServiceError("worktree_not_found", `there is no worktree on the branch ${branch}`);
-}
-
-/** On an error git decides, which checks again. */
-async function holdsWork(git: Git): Promise<boolean> {
-  try {
-    return await isDirty(git);
-  } catch (error) {
-    if (error instanceof ServiceError) return false;
-    throw error;
-  }
 }
