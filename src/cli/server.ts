@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
 import { controlDirProblems } from "../config/control-dir.ts";
+import { isErrno } from "../lib/fs/atomic-file.ts";
 import { readTrustedFile } from "../lib/fs/trusted-path.ts";
 import { type Client, createClient } from "../protocol/client/client.ts";
 import type { OpenLink } from "../protocol/client/link.ts";
@@ -76,19 +77,14 @@ function localServer(controlDir: string, cli: Cli, who: "any" | "server"): Serve
     client: createClient(explained(send, controlDir, who)),
     name: controlDir,
     controlDir,
-    answers: () =>
-      createClient(send)
-        .health()
-        .then(
-          () => true,
-          (error: unknown) => !isNotListening(error),
-        ),
-    connect: (clientName) =>
-      connectTo(
-        sockets.map((socketPath) => ({ socketPath })),
-        clientName,
-        cli,
-      ),
+    answers: async () => {
+      const isMissing = await createClient(send).health().catch(isNotListening);
+      return isMissing !== true;
+    },
+    connect: (clientName) => {
+      const targets = sockets.map((socketPath) => ({ socketPath }));
+      return connectTo(targets, clientName, cli);
+    },
   };
 }
 
@@ -105,31 +101,40 @@ function distantServer(text: string, cli: Cli): Server {
   };
 }
 
-/** Loads the client of /ws, which most commands do not need. */
+/**
+ * Loads the client of /ws, which most commands do not need. It tries all targets at each attempt: a terminal stays
+ * attached while the server restarts.
+ */
 async function connectTo(
   targets: readonly UplinkTarget[],
   clientName: string,
   { version }: Cli,
 ): Promise<SessionSocket> {
-  const { SessionSocket } = await import("../protocol/client/session-socket.ts");
-  return new SessionSocket({ clientName, version, open: linkTo(targets) });
+  const [{ SessionSocket }, { openLink }] = await Promise.all([
+    import("../protocol/client/session-socket.ts"),
+    import("../remote/uplink.ts"),
+  ]);
+  const open: OpenLink = (handlers, signal) =>
+    firstOf(targets, isUnreachable, (target) => openLink(target, handlers, signal));
+  return new SessionSocket({ clientName, version, open });
 }
 
-/** Tries all targets at each attempt: a terminal stays attached while the server restarts. */
-function linkTo(targets: readonly UplinkTarget[]): OpenLink {
-  return async (handlers, signal) => {
-    const { openLink } = await import("../remote/uplink.ts");
-    let failure = new ServiceError("host_unreachable", "nowhere to connect to");
-    for (const target of targets) {
-      try {
-        return await openLink(target, handlers, signal);
-      } catch (error) {
-        if (!isUnreachable(error)) throw error;
-        failure = error;
-      }
+/** The result of the first attempt that succeeds. Throws other errors than `mayPass` admits, and the last error. */
+async function firstOf<Target, Result>(
+  targets: readonly Target[],
+  mayPass: (error: unknown) => boolean,
+  attempt: (target: Target) => Promise<Result>,
+): Promise<Result> {
+  let failure: unknown;
+  for (const target of targets) {
+    try {
+      return await attempt(target);
+    } catch (error) {
+      if (!mayPass(error)) throw error;
+      failure = error;
     }
-    throw failure;
-  };
+  }
+  throw failure;
 }
 
 function explained(send: Send, controlDir: string, who: "any" | "server"): Send {
@@ -169,25 +174,15 @@ function accessToken({ env, cwd }: Pick<ProcessContext, "env" | "cwd">): string 
 export function socketSend(socketPaths: readonly string[]): Send {
   // Not disposed: idle connections do not keep the process alive.
   const senders = socketPaths.map((socketPath) => createSender({ socketPath }));
-  return async (request) => {
-    let failure: unknown;
-    for (const { send } of senders) {
-      try {
-        return await send(request);
-      } catch (error) {
-        if (!isNotListening(error)) throw error;
-        failure = error;
-      }
-    }
-    throw failure;
-  };
+  return (request) => firstOf(senders, isNotListening, ({ send }) => send(request));
+}
+
+/** A client of the process that listens on that unix socket. */
+export function clientAt(socketPath: string): Client {
+  return createClient(socketSend([socketPath]));
 }
 
 /** Whether a request failed because no server listens. */
 export function isNotListening(error: unknown): boolean {
-  if (!isUnreachable(error)) return false;
-  const { cause } = error;
-  return (
-    cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ECONNREFUSED")
-  );
+  return isUnreachable(error) && ["ENOENT", "ECONNREFUSED"].some((code) => isErrno(error.cause, code));
 }

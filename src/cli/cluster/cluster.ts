@@ -2,10 +2,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { answers } from "../../lib/os/unix-socket.ts";
-import { createCaller } from "../../protocol/client/caller.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { localSockets, socketSend } from "../server.ts";
+import { clientAt, localSockets } from "../server.ts";
 import { ClusterServer, type ServerParts, startFailure } from "./cluster-server.ts";
 import { type ClusterOptions, hqPlan, remotePlans, type ServerPlan, type ServerReport } from "./plan.ts";
 
@@ -21,29 +20,25 @@ export type Cluster = AsyncDisposable & {
   readonly servers: readonly [hq: ServerReport, ...remotes: ServerReport[]];
 };
 
-export type ClusterParts = ClusterOptions & ServerParts;
-
 /**
  * Resolves when every remote is registered. On an error or abort nothing is left running; `start_failed` has the end of
  * the log.
  */
-export async function startCluster(parts: ClusterParts, signal: AbortSignal): Promise<Cluster> {
+export async function startCluster(
+  parts: ClusterOptions & ServerParts,
+  signal: AbortSignal,
+): Promise<Cluster> {
   const hq = hqPlan(parts);
   await refuseSecond(hq, parts);
   await using stack = new AsyncDisposableStack();
-  const { url, loginLink = "" } = await stack.use(new ClusterServer(hq, parts)).start(signal);
-  const plans = remotePlans(parts, url);
+  const { loginLink = "", ...first } = await stack.use(new ClusterServer(hq, parts)).start(signal);
+  const plans = remotePlans(parts, first.url);
   const servers = plans.map((plan) => new ClusterServer(plan, parts));
   stack.defer(() => endAll(servers));
-  await startAll(servers, signal);
-  const remotes = servers.map(({ report }) => report);
+  const remotes = await startAll(servers, signal);
   await registered(hq, remotes, signal);
   const end = stack.move();
-  const { name, controlDir } = hq;
-  return {
-    ...{ loginLink, servers: [{ name, url, controlDir }, ...remotes] },
-    [Symbol.asyncDispose]: () => end.disposeAsync(),
-  };
+  return { loginLink, servers: [first, ...remotes], [Symbol.asyncDispose]: () => end.disposeAsync() };
 }
 
 async function refuseSecond({ controlDir }: ServerPlan, parts: ClusterOptions): Promise<void> {
@@ -53,18 +48,27 @@ async function refuseSecond({ controlDir }: ServerPlan, parts: ClusterOptions): 
 }
 
 /** Waits for all starts, so that nothing starts during a stop; throws the first failure. */
-async function startAll(servers: readonly ClusterServer[], signal: AbortSignal): Promise<void> {
+async function startAll(
+  servers: readonly ClusterServer[],
+  signal: AbortSignal,
+): Promise<readonly ServerReport[]> {
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
-  const waiting = servers.values();
+  const reports: ServerReport[] = [];
+  const waiting = servers.entries();
   const startOneByOne = async (): Promise<void> => {
-    for (const server of waiting) {
+    for (const [index, server] of waiting) {
       if (stop.aborted) return;
-      await server.start(stop).catch((error: unknown) => failed.abort(error));
+      try {
+        reports[index] = await server.start(stop);
+      } catch (error) {
+        failed.abort(error);
+      }
     }
   };
   await Promise.all(Array.from({ length: STARTS_AT_A_TIME }, startOneByOne));
   stop.throwIfAborted();
+  return reports;
 }
 
 /** Waits for all; throws the first failure. */
@@ -79,11 +83,11 @@ async function registered(
   remotes: readonly ServerReport[],
   signal: AbortSignal,
 ): Promise<void> {
-  const caller = createCaller(socketSend([localSockets(hq.controlDir).server]));
+  const client = clientAt(localSockets(hq.controlDir).server);
   let missing = remotes;
   const all = async (stop: AbortSignal): Promise<void> => {
     for (;;) {
-      const records = await caller.call(endpoints.listRemotes);
+      const records = await client.call(endpoints.listRemotes);
       const urls = new Map(records.map(({ name, url }) => [name, url]));
       missing = remotes.filter(({ name, url }) => urls.get(name) !== url);
       if (missing.length === 0) return;

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { withDeadline } from "../../lib/async/deadline.ts";
-import { type Client, createClient } from "../../protocol/client/client.ts";
+import type { Client } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
-import { localSockets, SERVER_FLAGS, type ServerFlags, serverOf, socketSend } from "../server.ts";
+import { clientAt, localSockets, SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
 
 type HealthFlags = ServerFlags & {
   readonly timeout: number;
@@ -57,24 +57,19 @@ async function probed(flags: HealthFlags, cli: Cli): Promise<Client> {
     );
   }
   const { server, host } = localSockets(controlDir);
-  if (flags.sessionHost === true) return createClient(socketSend([host]));
+  if (flags.sessionHost === true) return clientAt(host);
   // --wait is for a server, and its session host starts before it.
   const isExpected = flags.wait !== undefined || existsSync(server);
-  return isExpected ? createClient(socketSend([server])) : client;
+  return isExpected ? clientAt(server) : client;
 }
 
 async function check(client: Client, seconds: number): Promise<void> {
   try {
     await withDeadline(client.health(), seconds * 1000, "the health check");
   } catch (cause) {
-    throw cause instanceof ServiceError ? cause : unwell(cause);
+    if (cause instanceof ServiceError || !(cause instanceof Error)) throw cause;
+    throw new ServiceError("host_unreachable", cause.message, { cause });
   }
-}
-
-function unwell(cause: unknown): ServiceError {
-  return new ServiceError("host_unreachable", cause instanceof Error ? cause.message : "no answer", {
-    cause,
-  });
 }
 
 function parseSeconds(text: string): number {

@@ -1,7 +1,7 @@
 import type { RunningServer } from "../../app.ts";
 import { parseConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
-import { command } from "../command.ts";
+import { command, jsonText } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import { inputEnd, untilStopped } from "../until-stopped.ts";
 
@@ -28,7 +28,9 @@ export const addServe = command({
     const isJson = json === true || config.log.format === "json";
     const start = async (): Promise<RunningServer> => {
       const server = await cli.startServer(config);
-      cli.stdout.write(isJson ? announcedAsJson(server) : announced(server, cli.version));
+      const { url, loginLink, behind } = server;
+      const report = { event: "listening", url, loginLink, behind };
+      cli.stdout.write(isJson ? jsonText(report) : announced(server, cli.version));
       return server;
     };
     const ended = stopWithInput === true ? () => inputEnd(cli.stdin) : undefined;
@@ -43,8 +45,4 @@ function announced({ url, loginLink, behind }: RunningServer, version: string): 
   const place =
     behind === undefined ? "" : `the proxy there leads to ${behind}, which is for this machine alone\n`;
   return `ttyhq ${version} serves ${url}\n${place}${link}`;
-}
-
-function announcedAsJson({ url, loginLink, behind }: RunningServer): string {
-  return `${JSON.stringify({ event: "listening", url, loginLink, behind })}\n`;
 }

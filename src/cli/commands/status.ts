@@ -1,8 +1,7 @@
-import { createClient } from "../../protocol/client/client.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
 import { ExitCode } from "../command.ts";
 import { query } from "../query.ts";
-import { isNotListening, localSockets, type Server, socketSend } from "../server.ts";
+import { clientAt, isNotListening, localSockets, type Server } from "../server.ts";
 import { duration } from "../text.ts";
 
 type Status = {
@@ -37,7 +36,7 @@ async function statusOf({ client, name, controlDir }: Server): Promise<Status> {
 
 async function healthAt(socketPath: string): Promise<Health | undefined> {
   try {
-    return await createClient(socketSend([socketPath])).health();
+    return await clientAt(socketPath).health();
   } catch (error) {
     if (isNotListening(error)) return undefined;
     throw error;

@@ -5,15 +5,14 @@ import { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
 import { findSystemAccount } from "../../lib/os/system-account.ts";
-import { createClient } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { command, ExitCode, group, jsonText, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli, ProcessContext } from "../process-context.ts";
-import { isNotListening, localSockets, socketSend } from "../server.ts";
+import { clientAt, isNotListening, localSockets } from "../server.ts";
 import { table } from "../text.ts";
 import { filesOf, install, type Tell, uninstall } from "./installation.ts";
-import { type InstallFlags, placeOf, servicePlan, textOf } from "./plan.ts";
+import { placeOf, servicePlan, textOf } from "./plan.ts";
 import { Systemctl } from "./systemctl.ts";
 import { execWords, HOST_UNIT, type Scope, SERVER_UNIT } from "./unit-file.ts";
 
@@ -30,23 +29,22 @@ const addInstall = command({
     dryRun: ["--dry-run", "print the files without writing or starting anything"],
   },
   extend: (added) => registerOptions(added, "server"),
-  run: (flags, _, cli) => installService(flags, cli),
+  run: async (flags, _, cli) => {
+    const scope = scopeOf(flags.user);
+    // Missing permissions are reported first.
+    const systemctl = flags.dryRun ? undefined : managerOf(scope, cli);
+    const plan = await servicePlan(flags, scope, cli);
+    for (const notice of plan.notices) writeMessage(cli.stderr, `warning: ${notice}`);
+    if (systemctl === undefined) {
+      const files = [...filesOf(plan)].map(([path, text]) => `# ${path}\n${text}`);
+      cli.stdout.write(files.join("\n"));
+      return;
+    }
+    const tell = teller(cli);
+    await install(plan, systemctl, tell);
+    if (scope === "user" && !existsSync(join(LINGERING, cli.user))) tell(LINGER_NOTICE);
+  },
 });
-
-async function installService(flags: InstallFlags, cli: Cli): Promise<void> {
-  const scope = scopeOf(flags.user);
-  // Missing permissions are reported first.
-  const systemctl = flags.dryRun ? undefined : managerOf(scope, cli);
-  const plan = await servicePlan(flags, cli);
-  for (const notice of plan.notices) writeMessage(cli.stderr, `warning: ${notice}`);
-  if (systemctl === undefined) {
-    const files = [...filesOf(plan)].map(([path, text]) => `# ${path}\n${text}`);
-    cli.stdout.write(files.join("\n"));
-    return;
-  }
-  await install(plan, systemctl, teller(cli));
-  if (scope === "user") lingerNotice(cli.user, teller(cli));
-}
 
 const addUninstall = command({
   usage: "uninstall",
@@ -119,19 +117,14 @@ function scopeOf(user: true | undefined): Scope {
   return user ? "user" : "system";
 }
 
-function teller(cli: Cli): (line: string) => void {
+function teller(cli: Cli): Tell {
   return (line) => void cli.stdout.write(`${line}\n`);
 }
 
 /** Users whose services run without a login, as files of logind. */
 const LINGERING = "/var/lib/systemd/linger";
-
-function lingerNotice(user: string, tell: Tell): void {
-  if (existsSync(join(LINGERING, user))) return;
-  tell(
-    "it ends when you log out, programs included: loginctl enable-linger lets it go on, and starts it with the machine",
-  );
-}
+const LINGER_NOTICE =
+  "it ends when you log out, programs included: loginctl enable-linger lets it go on, and starts it with the machine";
 
 /** The control directory of a session host's unit. Throws ConfigError. */
 async function controlDirOfUnit(unitText: string, context: ProcessContext): Promise<string> {
@@ -146,16 +139,16 @@ async function controlDirOfUnit(unitText: string, context: ProcessContext): Prom
 }
 
 async function runningSessions(controlDir: string): Promise<number> {
-  const client = createClient(socketSend([localSockets(controlDir).host]));
   try {
-    return (await client.list()).filter(({ status }) => status !== "exited").length;
+    return (await clientAt(localSockets(controlDir).host).list()).filter(({ status }) => status !== "exited")
+      .length;
   } catch (error) {
     if (isNotListening(error)) return 0;
     throw error;
   }
 }
 
-export type UnitState = {
+type UnitState = {
   readonly unit: string;
   /** A state of systemd such as `active`, or `not installed`. */
   readonly state: string;
@@ -168,13 +161,9 @@ export type UnitState = {
 const PROPERTIES = ["LoadState", "ActiveState", "UnitFileState", "MainPID", "NRestarts"];
 
 function statusText(states: readonly UnitState[]): string {
-  const rows = states.map(({ unit, state, atStart, pid, restarts }) => [
-    unit,
-    state,
-    atStart,
-    `${pid ?? ""}`,
-    `${restarts}`,
-  ]);
+  const rows = states.map(({ unit, state, atStart, pid = "", restarts }) => {
+    return [unit, state, atStart, `${pid}`, `${restarts}`];
+  });
   return table(["UNIT", "STATE", "AT START", "PID", "RESTARTS"], rows);
 }
 

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { spanMs } from "../../../config/options/span.ts";
-import { type Client, createClient } from "../../../protocol/client/client.ts";
+import type { Client } from "../../../protocol/client/client.ts";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import { LOCAL, type SetCordon } from "../../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../../protocol/schemas/session.ts";
 import { type AddCommand, command, ExitCode, jsonText, type Values, writeMessage } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { query } from "../../query.ts";
-import { localSockets, SERVER_FLAGS, serverOf, socketSend } from "../../server.ts";
+import { clientAt, localSockets, SERVER_FLAGS, serverOf } from "../../server.ts";
 import { plainRecord } from "../../session-reference.ts";
 import { duration, printable } from "../../text.ts";
 import { sessionTable } from "../ls.ts";
@@ -80,7 +80,7 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   const { wait = false, deadline, end = false, untilRestart, sessionHost, json } = flags;
   const { client: server, controlDir } = await serverOf(flags, cli, "server");
   const isHost = sessionHost === true && controlDir !== undefined;
-  const client = isHost ? createClient(socketSend([localSockets(controlDir).host])) : server;
+  const client = isHost ? clientAt(localSockets(controlDir).host) : server;
   const machine = isHost
     ? undefined
     : (await cordon(client, given, { cordoned: true, untilRestart })).machine;

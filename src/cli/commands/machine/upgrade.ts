@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { type Client, createClient } from "../../../protocol/client/client.ts";
+import type { Client } from "../../../protocol/client/client.ts";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../../protocol/errors.ts";
 import { ExitCode } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { query } from "../../query.ts";
-import { localSockets, type Server, socketSend } from "../../server.ts";
+import { clientAt, localSockets, type Server } from "../../server.ts";
 import { printable, table } from "../../text.ts";
 
 /** `protocol` is absent in programs that implement only the specification. */
@@ -71,8 +71,7 @@ async function partsOf({ client, controlDir }: Server, cli: Cli): Promise<readon
   const own = await client.call(health);
   const title = own.mode === "hq" ? "HQ" : "server";
   const peer = { name: title, version: own.version, protocol: own.protocol };
-  const hosts =
-    controlDir === undefined ? [] : await hostOf(createClient(socketSend([localSockets(controlDir).host])));
+  const hosts = controlDir === undefined ? [] : await hostOf(clientAt(localSockets(controlDir).host));
   const remotes = own.mode === "hq" ? await remotesOf(client) : [];
   return [
     ...remotes.map((remote) => ({ ...remote, peer })),
