@@ -7,18 +7,13 @@ import { printable } from "./text.ts";
 /** `run` and `attach` exit with the code of their program instead. */
 export const ExitCode = { Ok: 0, Failed: 1, Usage: 2 } as const;
 
-/** The exit code of a process that was ended by a signal, as in shells. */
-export function signalExitCode(signal: number): number {
-  return 128 + signal;
-}
-
 export type Finish = (exitCode: number) => void;
 
 export type AddCommand = (parent: Command, cli: Cli, finish: Finish) => void;
 
 type Examples = readonly (readonly [command: string, purpose: string])[];
 
-export type Help = { readonly summary: string; readonly description?: string; readonly examples?: Examples };
+type Help = { readonly summary: string; readonly description?: string; readonly examples?: Examples };
 
 /** In place of a default: the option must be given. */
 export const REQUIRED = Symbol("required");

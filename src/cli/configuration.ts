@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ConfigInput } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
@@ -24,7 +24,7 @@ async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promi
   const { MAX_CONFIG_FILE_BYTES, parseConfigFile } = await import("../config/sources/config-file.ts");
   const path = absolutePath(name, given.source, sources);
   try {
-    return parseConfigFile({ path: resolve(path), name, ...contentOf(path, MAX_CONFIG_FILE_BYTES + 1) });
+    return parseConfigFile({ path: resolve(path), name, ...(await contentOf(path, MAX_CONFIG_FILE_BYTES)) });
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -32,19 +32,14 @@ async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promi
   }
 }
 
-function contentOf(path: string, maxBytes: number): { readonly bytes: Uint8Array; readonly mode: number } {
+/** At most one byte more than `maxBytes`, which the parser refuses. */
+async function contentOf(
+  path: string,
+  maxBytes: number,
+): Promise<{ readonly bytes: Uint8Array; readonly mode: number }> {
   checkTrustedPath(path);
-  const file = openSync(path, "r");
-  try {
-    const bytes = new Uint8Array(maxBytes);
-    let length = 0;
-    for (;;) {
-      const count = readSync(file, bytes, { offset: length });
-      length += count;
-      if (count === 0 || length === maxBytes) break;
-    }
-    return { bytes: bytes.subarray(0, length), mode: fstatSync(file).mode };
-  } finally {
-    closeSync(file);
-  }
+  await using file = await open(path);
+  const { mode } = await file.stat();
+  const pieces: Buffer[] = await file.createReadStream({ end: maxBytes, autoClose: false }).toArray();
+  return { bytes: Buffer.concat(pieces), mode };
 }

@@ -52,7 +52,7 @@ const ALL = [...LOADERS.values()];
 
 export async function runCli(started: Cli): Promise<number> {
   const command = commandOf(started.argv);
-  const cli = isService(started.argv) ? await inLogFormat(started) : started;
+  const cli = SERVICES.has(command) ? await inLogFormat(started) : started;
   let exitCode: number = ExitCode.Ok;
   // `ttyhq ls | head` closes the pipe early, and a terminal may be closed.
   for (const stream of [started.stdout, started.stderr]) stream.on("error", () => undefined);
@@ -66,16 +66,12 @@ export async function runCli(started: Cli): Promise<number> {
       return ExitCode.Usage;
     }
     refuseUnknown(program, cli.argv[0]);
-    const words = command === cli.argv[0] || command !== "serve" ? cli.argv : ["serve", ...cli.argv];
+    const words = command === "serve" && cli.argv[0] !== "serve" ? ["serve", ...cli.argv] : cli.argv;
     await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
     return report(error, cli.stderr);
   }
-}
-
-function isService(argv: readonly string[]): boolean {
-  return SERVICES.has(commandOf(argv));
 }
 
 async function inLogFormat(cli: Cli): Promise<Cli> {
@@ -134,12 +130,14 @@ function refuseUnknown(program: Command, word: string | undefined): void {
 }
 
 /** Names that other programs use for these commands. */
-const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ...(["rm", "stop", "end", "remove", "delete"] as const).map((name) => [name, "kill"] as const),
-  ...(["exec", "new", "create"] as const).map((name) => [name, "run"] as const),
-  ...(["start", "server", "daemon"] as const).map((name) => [name, "serve"] as const),
-  ...(["connect", "join", "open"] as const).map((name) => [name, "attach"] as const),
-]);
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    kill: ["rm", "stop", "end", "remove", "delete"],
+    run: ["exec", "new", "create"],
+    serve: ["start", "server", "daemon"],
+    attach: ["connect", "join", "open"],
+  }).flatMap(([command, names]) => names.map((name) => [name, command] as const)),
+);
 
 function report(error: unknown, stderr: OutputStream): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.Ok : ExitCode.Usage;
@@ -147,11 +145,7 @@ function report(error: unknown, stderr: OutputStream): number {
     for (const problem of error.problems) writeMessage(stderr, problem);
     return ExitCode.Usage;
   }
-  if (error instanceof ServiceError) writeMessage(stderr, error.message);
-  else
-    writeMessage(
-      stderr,
-      `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    );
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  writeMessage(stderr, error instanceof ServiceError ? error.message : `internal error: ${stack}`);
   return ExitCode.Failed;
 }

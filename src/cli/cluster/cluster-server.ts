@@ -15,7 +15,7 @@ import { isRunning } from "../../sessions/pty/process-tree.ts";
 import { openControlDir } from "../../sessions/storage/control-dir.ts";
 import type { ProgramFiles } from "../process-context.ts";
 import { localSockets } from "../server.ts";
-import type { ServerPlan, ServerReport } from "./plan.ts";
+import type { NamedServer, ServerPlan, ServerReport } from "./plan.ts";
 
 export type ServerParts = {
   readonly program: ProgramFiles;
@@ -41,30 +41,23 @@ export class ClusterServer implements AsyncDisposable {
   readonly #stop = new AbortController();
   #plan: ServerPlan;
   #running: Promise<void> = Promise.resolve();
-  #url = "";
 
   constructor(plan: ServerPlan, parts: ServerParts) {
     this.#plan = plan;
     this.#parts = parts;
   }
 
-  /** Without an address until it has started. */
-  get report(): ServerReport {
-    const { name, controlDir } = this.#plan;
-    return { name, url: this.#url, controlDir };
-  }
-
   /**
    * Resolves when it listens; from then on it is started again when it ends, after half a second at first, 15 s at most.
    * Rejects with `start_failed` and the end of its log. Truncates the log.
    */
-  async start(signal: AbortSignal): Promise<Listening> {
-    writeFileSync(serverLog(openControlDir(this.#plan.controlDir).path), "", { mode: 0o600 });
+  async start(signal: AbortSignal): Promise<ServerReport & { readonly loginLink: string | undefined }> {
+    const { name, controlDir } = this.#plan;
+    writeFileSync(serverLog(openControlDir(controlDir).path), "", { mode: 0o600 });
     const started = Promise.withResolvers<Listening>();
     this.#running = this.#run(started, signal);
-    const listening = await started.promise;
-    this.#url = listening.url;
-    return listening;
+    const { url, loginLink } = await started.promise;
+    return { name, url, controlDir, loginLink };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -168,7 +161,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   return String(line);
 }
 
-export function startFailure({ name, controlDir }: ServerReport | ServerPlan, what: string): ServiceError {
+export function startFailure({ name, controlDir }: NamedServer, what: string): ServiceError {
   const path = serverLog(controlDir);
   const lines = logTail(path, SHOWN_LOG_LINES).map((line) => `  ${line}`);
   return new ServiceError("start_failed", [`${name} ${what}: see ${path}`, ...lines].join("\n"));

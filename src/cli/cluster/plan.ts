@@ -16,9 +16,9 @@ export type ClusterOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-export type ServerPlan = {
-  readonly name: string;
-  readonly controlDir: string;
+export type NamedServer = { readonly name: string; readonly controlDir: string };
+
+export type ServerPlan = NamedServer & {
   /** 0 for any free one. */
   readonly port: number;
   /** Of `ttyhq serve`, beside --port; every user of the machine can read them. */
@@ -26,9 +26,9 @@ export type ServerPlan = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-export type ServerReport = { readonly name: string; readonly url: string; readonly controlDir: string };
+export type ServerReport = NamedServer & { readonly url: string };
 
-export const HQ_NAME = "hq";
+const HQ_NAME = "hq";
 
 export function hqPlan({ controlDir, port, credentials, joinToken, env }: ClusterOptions): ServerPlan {
   const { username, password } = credentials;

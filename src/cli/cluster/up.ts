@@ -5,10 +5,10 @@ import { ConfigError } from "../../config/config-error.ts";
 import { controlDirProblems } from "../../config/control-dir.ts";
 import { integer } from "../../config/options/value.ts";
 import { DEFAULT_PORT } from "../../protocol/limits.ts";
-import { command, ExitCode, signalExitCode, writeMessage } from "../command.ts";
+import { command, ExitCode, jsonText, writeMessage } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { controlDirOf } from "../server.ts";
-import { onSignals, signalNumber } from "../terminal/signals.ts";
+import { onSignals, signalExitCode } from "../terminal/signals.ts";
 import { table } from "../text.ts";
 import { inputEnd } from "../until-stopped.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
@@ -21,7 +21,7 @@ const PASSWORD_BYTES = 24;
 const JOIN_TOKEN_BYTES = 32;
 
 type UpFlags = { readonly remotes: number; readonly port: number; readonly controlDir?: string | undefined };
-type UpMode = { readonly isJson: boolean; readonly endsWithInput: boolean };
+type UpMode = { readonly json: true | undefined; readonly stopWithInput: true | undefined };
 
 export const addUp = command({
   usage: "up",
@@ -44,22 +44,21 @@ export const addUp = command({
     ],
     stopWithInput: ["--stop-with-input", "stop when standard input ends, as when its writer dies"],
   },
-  run: ({ json, stopWithInput, ...flags }, _, cli) =>
-    up(flags, { isJson: json === true, endsWithInput: stopWithInput === true }, cli),
+  run: (flags, _, cli) => up(flags, cli),
 });
 
 /** Runs until a signal, also during the start. A second signal ends it without waiting for the servers. */
-async function up(flags: UpFlags, { isJson, endsWithInput }: UpMode, cli: Cli): Promise<number> {
+async function up(flags: UpFlags & UpMode, cli: Cli): Promise<number> {
   const started = performance.now();
   const options = clusterOptions(flags, cli);
   const [stop, hurry] = [new AbortController(), new AbortController()];
   let exitCode: number = ExitCode.Ok;
   const notice = (message: string): void => writeMessage(cli.stderr, message);
-  if (endsWithInput) void inputEnd(cli.stdin).then(() => stop.abort());
+  if (flags.stopWithInput) void inputEnd(cli.stdin).then(() => stop.abort());
   using listening = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
     if (stop.signal.aborted) {
       listening[Symbol.dispose]();
-      exitCode = signalExitCode(signalNumber(signal));
+      exitCode = signalExitCode(signal);
       hurry.abort();
     } else {
       notice("stopping everything; once more to not wait for it");
@@ -71,7 +70,7 @@ async function up(flags: UpFlags, { isJson, endsWithInput }: UpMode, cli: Cli): 
     await using cluster = await startCluster(parts, stop.signal);
     const view = { seconds: (performance.now() - started) / 1000, width: cli.stdout.columns };
     const report = { ...cluster, credentials: options.credentials };
-    cli.stdout.write(isJson ? reportJson(report) : reportText(report, view));
+    cli.stdout.write(flags.json ? reportJson(report) : reportText(report, view));
     if (!stop.signal.aborted) await once(stop.signal, "abort");
   } catch (error) {
     if (error !== stop.signal.reason) throw error;
@@ -102,9 +101,7 @@ export type ClusterReport = Pick<Cluster, "loginLink" | "servers"> & {
 
 export function reportJson({ loginLink, credentials, servers }: ClusterReport): string {
   const [{ url, controlDir }, ...remotes] = servers;
-  return `${JSON.stringify({
-    ...{ event: "up", url, loginLink, ...credentials, controlDir, remotes },
-  })}\n`;
+  return jsonText({ event: "up", url, loginLink, ...credentials, controlDir, remotes });
 }
 
 export function reportText(

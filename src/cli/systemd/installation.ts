@@ -13,9 +13,9 @@ const OWN_CONFIG_MODE = 0o600;
 const GROUP_CONFIG_MODE = 0o640;
 
 /** Content by path, with the configuration file if it is new. */
-export function filesOf({ place, unit, newConfig, configFile }: ServicePlan): ReadonlyMap<string, string> {
+export function filesOf({ place, unit, isNewConfig }: ServicePlan): ReadonlyMap<string, string> {
   return new Map([
-    ...(newConfig === undefined ? [] : [[configFile, newConfig] as const]),
+    ...(isNewConfig ? [[place.configFile, place.firstConfig] as const] : []),
     [place.hostUnit, hostUnit(unit)],
     [place.serverUnit, serverUnit(unit)],
   ]);
@@ -69,10 +69,8 @@ function modeOf(path: string, { configFile, account }: ServicePlan): number {
 
 async function startFailure(cause: unknown, systemctl: Systemctl): Promise<unknown> {
   if (!(cause instanceof ServiceError)) return cause;
-  const units = (await isActive(systemctl, HOST_UNIT)) ? [SERVER_UNIT] : [HOST_UNIT];
-  const lines = (await Promise.all(units.map((unit) => systemctl.log(unit))))
-    .flat()
-    .map((line) => `  ${line}`);
+  const failed = (await isActive(systemctl, HOST_UNIT)) ? SERVER_UNIT : HOST_UNIT;
+  const lines = (await systemctl.log(failed)).map((line) => `  ${line}`);
   return new ServiceError("start_failed", [cause.message, ...lines].join("\n"), { cause });
 }
 

@@ -11,25 +11,24 @@ import { configInput } from "../configuration.ts";
 import type { ProcessContext } from "../process-context.ts";
 import { HOST_UNIT, type Scope, SERVER_UNIT, type UnitPlan } from "./unit-file.ts";
 
-export type InstallFlags = Flags & {
-  readonly user: true | undefined;
-  readonly runAs: string | undefined;
-  readonly dryRun: true | undefined;
-};
+type InstallFlags = Flags & { readonly runAs: string | undefined };
 
 export type ServicePlan = {
   readonly place: Place;
   readonly unit: UnitPlan;
-  /** Absolute. */
+  /** Absolute; `place.configFile` unless --config names another. */
   readonly configFile: string;
-  readonly newConfig: string | undefined;
+  readonly isNewConfig: boolean;
   readonly account: SystemAccount | undefined;
   readonly notices: readonly string[];
 };
 
 /** Throws ConfigError for an invalid configuration. */
-export async function servicePlan(flags: InstallFlags, context: ProcessContext): Promise<ServicePlan> {
-  const scope: Scope = flags.user ? "user" : "system";
+export async function servicePlan(
+  flags: InstallFlags,
+  scope: Scope,
+  context: ProcessContext,
+): Promise<ServicePlan> {
   const account = await accountOf(flags, scope);
   const identity = account === undefined ? {} : { user: account.name, home: account.home };
   // The service does not get the variables of this shell.
@@ -41,14 +40,14 @@ export async function servicePlan(flags: InstallFlags, context: ProcessContext):
     ? await firstInput(flags, { from, place })
     : await configInput({ ...flags, config: named ?? place.configFile }, from);
   const config = parseConfig(input);
-  const configFile = isNew ? place.configFile : (input.file?.path ?? place.configFile);
+  const configFile = input.file?.path ?? place.configFile;
   const reader = new OptionReader(input);
   const { words, visible } = flagWords(reader, "server", ["flag"]);
   refuse(flags, visible, config);
   const hostWords = flagWords(reader, "session-host", ["flag"]).words;
   const file = ["--config", configFile];
   return {
-    ...{ place, configFile, account, newConfig: isNew ? place.firstConfig : undefined },
+    ...{ place, configFile, account, isNewConfig: isNew },
     unit: {
       ...{ note: NOTE, graceMs: config.graceMs },
       ...{ scope, runAs: account?.name, program: [context.program.node, context.program.main] },

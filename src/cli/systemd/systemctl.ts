@@ -12,30 +12,24 @@ const SHOWN_LINES = 12;
 /** The service manager of the machine, or of a user. */
 export class Systemctl {
   readonly #scope: Scope;
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #limits: { readonly timeoutMs: number; readonly env: Readonly<Record<string, string>> };
 
   /** Throws `start_failed` if the manager does not run. */
   constructor(scope: Scope, { env }: Pick<ProcessContext, "env">) {
     this.#scope = scope;
-    this.#env = busOf(env);
+    this.#limits = { timeoutMs: TIMEOUT_MS, env: busOf(env) };
     if (!isRunning(scope, env)) throw new ServiceError("start_failed", absence(scope));
   }
 
   async run(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.ask(...args);
     if (code === 0) return stdout;
-    throw new ServiceError(
-      "start_failed",
-      `${this.#words(args)} failed: ${stderr.trim() || `exit code ${code}`}`,
-    );
+    const words = ["systemctl", ...this.#userFlag, ...args].join(" ");
+    throw new ServiceError("start_failed", `${words} failed: ${stderr.trim() || `exit code ${code}`}`);
   }
 
   async ask(...args: readonly string[]): Promise<Finished> {
-    const scope = this.#scope === "user" ? ["--user"] : [];
-    return await runSystemCommand("systemctl", [...scope, "--no-pager", ...args], {
-      timeoutMs: TIMEOUT_MS,
-      env: this.#env,
-    });
+    return await runSystemCommand("systemctl", [...this.#userFlag, "--no-pager", ...args], this.#limits);
   }
 
   async properties(unit: string, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -44,18 +38,14 @@ export class Systemctl {
   }
 
   async log(unit: string): Promise<readonly string[]> {
-    const args = [this.#scope === "user" ? "--user-unit" : "--unit", unit, "--output=cat", "--no-pager"];
-    const limits = { timeoutMs: TIMEOUT_MS, env: this.#env };
-    const { code, stdout } = await runSystemCommand(
-      "journalctl",
-      [...args, `--lines=${SHOWN_LINES}`],
-      limits,
-    );
+    const which = this.#scope === "user" ? "--user-unit" : "--unit";
+    const args = [which, unit, "--output=cat", "--no-pager", `--lines=${SHOWN_LINES}`];
+    const { code, stdout } = await runSystemCommand("journalctl", args, this.#limits);
     return code === 0 ? stdout.split("\n").filter((line) => line !== "") : [];
   }
 
-  #words(args: readonly string[]): string {
-    return ["systemctl", ...(this.#scope === "user" ? ["--user"] : []), ...args].join(" ");
+  get #userFlag(): readonly string[] {
+    return this.#scope === "user" ? ["--user"] : [];
   }
 }
 

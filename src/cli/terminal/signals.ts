@@ -12,6 +12,7 @@ export function onSignals(names: readonly StopSignal[], listener: (signal: StopS
   };
 }
 
-export function signalNumber(signal: StopSignal): number {
-  return constants.signals[signal];
+/** The exit code of a process that was ended by a signal, as in shells. */
+export function signalExitCode(signal: StopSignal): number {
+  return 128 + constants.signals[signal];
 }

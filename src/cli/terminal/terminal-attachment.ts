@@ -4,7 +4,7 @@ import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { CONNECT_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import { ExitCode, signalExitCode } from "../command.ts";
+import { ExitCode } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import type { Server } from "../server.ts";
 import { printable } from "../text.ts";
@@ -12,7 +12,7 @@ import { DETACH_FLAGS, type DetachKeys } from "./detach-keys.ts";
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
-import { onSignals, type StopSignal, signalNumber } from "./signals.ts";
+import { onSignals, type StopSignal, signalExitCode } from "./signals.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Options of the commands that show a session on this terminal. */
@@ -21,7 +21,7 @@ export const ATTACHMENT_FLAGS = {
   ...DETACH_FLAGS,
 } as const;
 
-export type AttachmentOptions = {
+type AttachmentOptions = {
   readonly cli: Cli;
   readonly server: Server;
   readonly session: Pick<SessionRecord, "id" | "name">;
@@ -57,7 +57,7 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
     return end.exitCode;
   }
   notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${session.id}]\n`);
-  return end.kind === "detached" ? ExitCode.Ok : signalExitCode(signalNumber(end.signal));
+  return end.kind === "detached" ? ExitCode.Ok : signalExitCode(end.signal);
 }
 
 async function shown(options: Options): Promise<AttachmentEnd> {
