@@ -67,10 +67,8 @@ async function verifiedAgainstSeal(named: readonly string[], seal: SealFiles): P
   const { sealed, reason } = await sealOf(seal);
   const files = named.length > 0 ? named : await keptFiles(seal.log);
   if (files.length === 0 && sealed === undefined) {
-    throw new ServiceError(
-      "not_found",
-      `no audit log at ${seal.log}: say where with --control-dir or --audit-log`,
-    );
+    const message = `no audit log at ${seal.log}: say where with --control-dir or --audit-log`;
+    throw new ServiceError("not_found", message);
   }
   const verification = await verifyLog(files, { sealed, isWhole: named.length === 0 });
   const isUnsealed = sealed === undefined && verification.first !== undefined;
@@ -79,20 +77,15 @@ async function verifiedAgainstSeal(named: readonly string[], seal: SealFiles): P
 }
 
 /** A missing or forged head is a finding, not an error. */
-async function sealOf(files: SealFiles): Promise<SealOf> {
+async function sealOf(files: SealFiles) {
+  const reason = "there is no sealed head: nobody can tell whether lines at the end are missing";
   try {
-    const sealed = await readSealedHead(files);
-    return {
-      sealed,
-      reason: "there is no sealed head: nobody can tell whether lines at the end are missing",
-    };
+    return { sealed: await readSealedHead(files), reason };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return { sealed: undefined, reason: error.message };
   }
 }
-
-type SealOf = { readonly sealed: Awaited<ReturnType<typeof readSealedHead>>; readonly reason: string };
 
 function sentenceOf({ files, first, last, sealed, unchained, torn, problem }: Verification): string {
   if (problem !== undefined) return `${problem.file}:${problem.line}: ${problem.reason}\n`;
@@ -156,11 +149,9 @@ function entryTable(entries: readonly AuditRecord[], _: unknown, cli: Cli): stri
       details === undefined ? "" : printable(JSON.stringify(details)),
     ],
   );
-  return table(
-    ["TIME", "USER", "ACTION", "RESULT", "SESSION", "ADDRESS", ...(isShared ? ["HQ"] : []), "DETAILS"],
-    rows,
-    cli.stdout.columns,
-  );
+  const last = isShared ? ["HQ", "DETAILS"] : ["DETAILS"];
+  const headings = ["TIME", "USER", "ACTION", "RESULT", "SESSION", "ADDRESS", ...last];
+  return table(headings, rows, cli.stdout.columns);
 }
 
 function resultOf(text: string): AuditResult {

@@ -3,7 +3,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { type AddCommand, command } from "../command.ts";
 
 const SHELLS = { bash, zsh, fish } as const;
-const OF_SESSIONS: ReadonlySet<string> = new Set(["attach", "kill", "logs", "play", "rename", "share"]);
+const OF_SESSIONS = ["attach", "kill", "logs", "play", "rename", "share"];
 const NAMES_COMMAND = "ttyhq ls --format '{name}' 2>/dev/null";
 
 type Completed = { readonly name: string; readonly summary: string; readonly options: readonly string[] };
@@ -41,7 +41,7 @@ function bash(commands: readonly Completed[]): string {
   if ((COMP_CWORD == 1)); then words=$'${commands.map(({ name }) => name).join("\\n")}'
   else case "\${COMP_WORDS[1]}:$current" in
 ${commands.map(({ name, options }) => `    ${name}:-*) words=$'${options.join("\\n")}' ;;`).join("\n")}
-${[...OF_SESSIONS].map((name) => `    ${name}:*) words=$(${NAMES_COMMAND}) ;;`).join("\n")}
+${OF_SESSIONS.map((name) => `    ${name}:*) words=$(${NAMES_COMMAND}) ;;`).join("\n")}
   esac; fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
@@ -59,7 +59,7 @@ ${commands.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`).joi
   if ((CURRENT == 2)); then _describe command commands
   else case "$words[2]:$PREFIX" in
 ${commands.map(({ name, options }) => `    ${name}:-*) compadd -- ${options.join(" ")} ;;`).join("\n")}
-    (${[...OF_SESSIONS].join("|")}):*) compadd -- \${(f)"$(${NAMES_COMMAND})"} ;;
+    (${OF_SESSIONS.join("|")}):*) compadd -- \${(f)"$(${NAMES_COMMAND})"} ;;
     *) _files ;;
   esac; fi
 }
@@ -80,6 +80,6 @@ function fish(commands: readonly Completed[]): string {
         `complete -c ttyhq -n '__fish_seen_subcommand_from ${name}' -l ${option.replace(/^--/, "")}`,
     ),
   ]);
-  const sessions = `complete -c ttyhq -f -n '__fish_seen_subcommand_from ${[...OF_SESSIONS].join(" ")}' -a '(${NAMES_COMMAND.replaceAll("'", "\\'")})'`;
+  const sessions = `complete -c ttyhq -f -n '__fish_seen_subcommand_from ${OF_SESSIONS.join(" ")}' -a '(${NAMES_COMMAND.replaceAll("'", "\\'")})'`;
   return `${[...lines, sessions].join("\n")}\n`;
 }

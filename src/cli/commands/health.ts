@@ -7,12 +7,6 @@ import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { clientAt, localSockets, SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
 
-type HealthFlags = ServerFlags & {
-  readonly timeout: number;
-  readonly wait: number | undefined;
-  readonly sessionHost: true | undefined;
-};
-
 const POLL_MS = 200;
 
 export const addHealth = command({
@@ -30,24 +24,24 @@ export const addHealth = command({
     wait: ["--wait <seconds>", "repeat the check for so long until it succeeds", parseSeconds],
     ...SERVER_FLAGS,
   },
-  run: (flags, _, cli) => checkUntilHealthy(flags, cli),
+  run: async (flags, _, cli) => {
+    const end = performance.now() + (flags.wait ?? 0) * 1000;
+    for (;;) {
+      try {
+        return await check(await probed(flags, cli), flags.timeout);
+      } catch (error) {
+        if (performance.now() + POLL_MS > end) throw error;
+        await pause(POLL_MS);
+      }
+    }
+  },
 });
 
-async function checkUntilHealthy(flags: HealthFlags, cli: Cli): Promise<void> {
-  const end = performance.now() + (flags.wait ?? 0) * 1000;
-  for (;;) {
-    try {
-      await check(await probed(flags, cli), flags.timeout);
-      return;
-    } catch (error) {
-      if (performance.now() + POLL_MS > end) throw error;
-      await pause(POLL_MS);
-    }
-  }
-}
-
 /** A server with a socket must answer: its session host cannot replace it. */
-async function probed(flags: HealthFlags, cli: Cli): Promise<Client> {
+async function probed(
+  flags: ServerFlags & { readonly wait: number | undefined; readonly sessionHost: true | undefined },
+  cli: Cli,
+): Promise<Client> {
   const { client, controlDir } = await serverOf(flags, cli);
   if (controlDir === undefined) {
     if (flags.sessionHost !== true) return client;

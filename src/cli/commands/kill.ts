@@ -27,31 +27,22 @@ export const addKill = command({
   },
   run: async ({ signal, json, ...flags }, references, cli) => {
     const { client } = await serverOf(flags, cli);
-    const { outcomes, failures } = await killAll(references, signal, client);
+    const sessions = await client.list();
+    const outcomes: Outcome[] = [];
+    const failures: ServiceError[] = [];
+    for (const reference of references) {
+      try {
+        outcomes.push(await killOne(findSession(reference, sessions), signal, client));
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        failures.push(error);
+      }
+    }
     cli.stdout.write(json ? jsonText(outcomes) : outcomes.map(sentence).join(""));
     for (const { message } of failures) writeMessage(cli.stderr, message);
     return failures.length > 0 ? ExitCode.Failed : ExitCode.Ok;
   },
 });
-
-async function killAll(
-  references: readonly string[],
-  signal: SignalName | undefined,
-  client: Client,
-): Promise<{ readonly outcomes: readonly Outcome[]; readonly failures: readonly ServiceError[] }> {
-  const sessions = await client.list();
-  const outcomes: Outcome[] = [];
-  const failures: ServiceError[] = [];
-  for (const reference of references) {
-    try {
-      outcomes.push(await killOne(findSession(reference, sessions), signal, client));
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      failures.push(error);
-    }
-  }
-  return { outcomes, failures };
-}
 
 async function killOne(
   { id }: SessionRecord,

@@ -37,8 +37,7 @@ async function logIn(
   reader: QuestionReader,
 ): Promise<TokenResponse> {
   const password = await reader.ask("Password: ", { echo: false });
-  const name = username === undefined ? {} : { username };
-  return await goOn(client, client.call(endpoints.createToken, { body: { ...name, password } }), reader);
+  return await goOn(client, client.call(endpoints.createToken, { body: { username, password } }), reader);
 }
 
 async function goOn(
@@ -55,11 +54,8 @@ async function goOn(
       for (const message of messages) reader.say(printable(message));
       const answers: string[] = [];
       for (const { message, echo } of prompts) answers.push(await reader.ask(printable(message), { echo }));
-      return await goOn(
-        client,
-        client.call(endpoints.answerLogin, { body: { challengeId, answers } }),
-        reader,
-      );
+      const next = client.call(endpoints.answerLogin, { body: { challengeId, answers } });
+      return await goOn(client, next, reader);
     }
     if (error.code !== "second_factor_required") throw error;
     const { challengeId, recoveryCodes } = SecondFactorChallenge.parse(error.details);

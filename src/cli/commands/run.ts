@@ -3,7 +3,6 @@ import { machineLabel } from "../../config/options/value.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { CreateSessionBody } from "../../protocol/schemas/session.ts";
 import { command, REPEATABLE, type Values } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli } from "../process-context.ts";
@@ -54,13 +53,18 @@ async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise
   const detachKeys = detachKeysOf(flags.detachKeys, cli.env);
   const { machine, machineLabel: labels } = flags;
   const isLocal = server.controlDir !== undefined && machine === undefined && labels === undefined;
-  const request = requestOf(words, flags, isLocal, cli);
-  const place = {
-    ...(machine === undefined ? {} : { remoteId: await remoteIdOf(machine, server) }),
-    ...(labels === undefined ? {} : { labels: Object.fromEntries(labels) }),
-  };
+  const remoteId = machine === undefined ? undefined : await remoteIdOf(machine, server);
   await ensureHost(server, flags, cli);
-  const session = await server.client.create({ ...request, ...place });
+  const session = await server.client.create({
+    command: [...words],
+    name: flags.name,
+    // Other machines get neither directory nor environment.
+    cwd: flags.cwd ?? (isLocal ? cli.cwd : undefined),
+    env: isLocal ? sessionEnv(cli.env) : undefined,
+    remoteId,
+    labels: labels && Object.fromEntries(labels),
+    ...new Terminal(cli).size,
+  });
   if (flags.detach) {
     cli.stdout.write(
       flags.json ? `${JSON.stringify(plainRecord(session), undefined, 2)}\n` : `${session.id}\n`,
@@ -86,18 +90,6 @@ async function ensureHost(server: Server, { config }: RunFlags, cli: Cli): Promi
   const { controlDir } = server;
   if (controlDir === undefined || (await server.answers())) return;
   await cli.ensureHost(parseHostConfig(await configInput({ controlDir, config }, cli)));
-}
-
-/** Other machines get neither directory nor environment. */
-function requestOf(words: readonly string[], flags: RunFlags, isLocal: boolean, cli: Cli): CreateSessionBody {
-  const cwd = flags.cwd ?? (isLocal ? cli.cwd : undefined);
-  return {
-    command: [...words],
-    ...new Terminal(cli).size,
-    ...(flags.name === undefined ? {} : { name: flags.name }),
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(isLocal ? { env: sessionEnv(cli.env) } : {}),
-  };
 }
 
 /** Variables of the user's terminal, which is not that of the session. */

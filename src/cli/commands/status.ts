@@ -7,8 +7,8 @@ import { duration } from "../text.ts";
 type Status = {
   readonly controlDir?: string;
   readonly url?: string;
-  readonly server?: Health;
-  readonly sessionHost?: Health;
+  readonly server: Health | undefined;
+  readonly sessionHost?: Health | undefined;
 };
 
 export const addStatus = query({
@@ -27,11 +27,7 @@ async function statusOf({ client, name, controlDir }: Server): Promise<Status> {
   if (controlDir === undefined) return { url: name, server: await client.health() };
   const sockets = localSockets(controlDir);
   const [server, sessionHost] = await Promise.all([sockets.server, sockets.host].map(healthAt));
-  return {
-    controlDir,
-    ...(server === undefined ? {} : { server }),
-    ...(sessionHost === undefined ? {} : { sessionHost }),
-  };
+  return { controlDir, server, sessionHost };
 }
 
 async function healthAt(socketPath: string): Promise<Health | undefined> {

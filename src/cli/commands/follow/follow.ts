@@ -1,9 +1,8 @@
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import type { FollowReply } from "../../../protocol/schemas/follow.ts";
 import { command, group } from "../../command.ts";
-import type { Cli } from "../../process-context.ts";
 import { query } from "../../query.ts";
-import { SERVER_FLAGS, type Server, serverOf } from "../../server.ts";
+import { SERVER_FLAGS, serverOf } from "../../server.ts";
 import { printable } from "../../text.ts";
 
 const QUERY = {
@@ -22,8 +21,8 @@ export const addFollow = query({
     ["ttyhq follow feature", "the main tree shows the worktree of feature"],
     ["ttyhq follow --dry-run feature", "what that would change"],
   ],
-  ask: (server, { dryRun = false }, [branch], cli) =>
-    setFollow(cli, server, { branch, enable: true, dryRun }),
+  ask: ({ client }, { dryRun = false }, [branch], { cwd: repoPath }) =>
+    client.call(endpoints.setFollow, { body: { repoPath, branch, enable: true, dryRun } }),
 });
 
 export const addUnfollow = query({
@@ -33,31 +32,19 @@ export const addUnfollow = query({
   description:
     "End follow mode in this repository and remove its git hooks. The main tree stays at its commit, on no branch. Works without a server.",
   examples: [["ttyhq unfollow && git switch main", "back to where the main tree was"]],
-  ask: (server, { dryRun = false }, [branch], cli) =>
-    setFollow(cli, server, { branch, enable: false, dryRun }),
+  ask: async ({ client, controlDir, answers }, { dryRun = false }, [branch], cli) => {
+    if (controlDir !== undefined && !(await answers())) {
+      const { unfollowHere } = await import("./unfollow-here.ts");
+      return await unfollowHere(cli, controlDir, { isDryRun: dryRun });
+    }
+    const body = { repoPath: cli.cwd, branch, enable: false, dryRun };
+    return await client.call(endpoints.setFollow, { body });
+  },
 });
 
-async function setFollow(
-  cli: Cli,
-  { client, controlDir, answers }: Server,
-  {
-    branch,
-    enable,
-    dryRun,
-  }: { readonly branch?: string | undefined; readonly enable: boolean; readonly dryRun: boolean },
-): Promise<FollowReply> {
-  if (!enable && controlDir !== undefined && !(await answers())) {
-    const { unfollowHere } = await import("./unfollow-here.ts");
-    return await unfollowHere(cli, controlDir, { isDryRun: dryRun });
-  }
-  const wanted = branch === undefined ? {} : { branch };
-  return await client.call(endpoints.setFollow, { body: { repoPath: cli.cwd, ...wanted, enable, dryRun } });
-}
-
 function replyText({ message, enabled, worktreePath, repoPath, steps }: FollowReply): string {
-  const which =
-    enabled && worktreePath !== undefined ? `: ${repoPath} follows ${worktreePath}` : `: ${repoPath}`;
-  return [`${message}${which}`, ...steps.map((step) => `  ${step}`)]
+  const followed = enabled && worktreePath !== undefined ? ` follows ${worktreePath}` : "";
+  return [`${message}: ${repoPath}${followed}`, ...steps.map((step) => `  ${step}`)]
     .map((line) => `${printable(line)}\n`)
     .join("");
 }

@@ -50,9 +50,10 @@ export const addUpgrade = query({
   who: "server",
   ask: async (server, { check }, _, cli) => {
     if (check) return examined(await partsOf(server, cli));
-    const message =
-      "give --check: ttyhq does not update itself, its package or image does (docs/upgrading.md)";
-    throw new ServiceError("invalid_request", message);
+    throw new ServiceError(
+      "invalid_request",
+      "give --check: ttyhq does not update itself, its package or image does (docs/upgrading.md)",
+    );
   },
   text: ({ parts, order }, _, cli) => {
     const rows = parts.map((part) => [printable(part.name), part.version ?? "?", part.explanation]);
@@ -84,9 +85,7 @@ async function partsOf({ client, controlDir }: Server, cli: Cli): Promise<readon
 /** An HQ without sessions of its own has none. */
 async function hostOf(client: Client): Promise<readonly Part[]> {
   const found = await client.call(health).catch(() => undefined);
-  return found === undefined
-    ? []
-    : [{ name: "session host", version: found.version, protocol: found.protocol }];
+  return found === undefined ? [] : [{ ...found, name: "session host" }];
 }
 
 async function remotesOf(client: Client): Promise<readonly Part[]> {
@@ -115,26 +114,19 @@ export function examined(parts: readonly Part[]): {
 }
 
 function verdictOf({ name, version, protocol, peer, isBound = false }: Part, newest: string): Verdict {
-  const verdict = (status: Verdict["status"], explanation: string): Verdict => ({
-    name,
-    version,
-    status,
-    explanation,
-  });
+  const verdict = (status: Verdict["status"], explanation: string): Verdict => {
+    return { name, version, status, explanation };
+  };
   if (version === undefined) return verdict("unreachable", "does not answer");
   if (protocol === undefined)
     return verdict("foreign", "another program, which implements the specification");
   if (peer !== undefined && isBound && protocol !== peer.protocol) {
-    return verdict(
-      "incompatible",
-      `revision ${protocol} of the protocol, the ${peer.name} has ${peer.protocol}`,
-    );
+    const difference = `revision ${protocol} of the protocol, the ${peer.name} has ${peer.protocol}`;
+    return verdict("incompatible", difference);
   }
   if (peer !== undefined && !isBound && minorsApart(version, peer.version) > 1) {
-    return verdict(
-      "incompatible",
-      `more than one minor version from the ${peer.name}; update minor by minor`,
-    );
+    const difference = `more than one minor version from the ${peer.name}; update minor by minor`;
+    return verdict("incompatible", difference);
   }
   if (byVersion(version, newest) === 0) return verdict("current", "works");
   const hint = isBound ? "restart it when its sessions have ended" : `update it to ${newest}`;

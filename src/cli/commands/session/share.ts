@@ -21,13 +21,7 @@ export const addShare = query({
   },
   ask: async ({ client }, { type, resize, history, expires: expiresIn }, [reference = ""]) => {
     const { id } = findSession(reference, await client.list());
-    const mode = type ? "type" : "view";
-    return await client.share(id, {
-      mode,
-      resize,
-      history,
-      ...(expiresIn === undefined ? {} : { expiresIn }),
-    });
+    return await client.share(id, { mode: type ? "type" : "view", resize, history, expiresIn });
   },
   text: ({ url }) => `${url}\n`,
 });
