@@ -40,9 +40,9 @@ export function findSession(reference: string, sessions: readonly SessionRecord[
 }
 
 /** For JSON output: without the second names that the API has for old clients. */
-export function plainRecord(record: SessionRecord): PlainRecord {
+export function plainRecord(
+  record: SessionRecord,
+): Omit<SessionRecord, "sessionId" | "startedAt" | "workingDir"> {
   const { sessionId: _id, startedAt: _created, workingDir: _cwd, ...plain } = record;
   return plain;
 }
-
-type PlainRecord = Omit<SessionRecord, "sessionId" | "startedAt" | "workingDir">;

@@ -1,11 +1,9 @@
-import { type Examination, examineConfig } from "../../config/config.ts";
+import { examineConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
 import { type Setting, sourceWords } from "../../config/sources/settings.ts";
 import { command, ExitCode, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import { printable, table } from "../text.ts";
-
-const HEADINGS = ["OPTION", "VALUE", "FROM"];
 
 export const addConfig = command({
   usage: "config",
@@ -23,21 +21,20 @@ export const addConfig = command({
   },
   extend: (added) => registerOptions(added, "server"),
   run: async ({ check, json, ...flags }, _, cli) => {
-    const examination = examineConfig(await configInput(flags, cli));
-    if (check !== true) cli.stdout.write(json === true ? asJson(examination) : asText(examination));
-    for (const warning of examination.warnings) writeMessage(cli.stderr, `warning: ${warning}`);
-    for (const problem of examination.problems) writeMessage(cli.stderr, problem);
-    return examination.problems.length > 0 ? ExitCode.Usage : ExitCode.Ok;
+    const { settings, problems, warnings } = examineConfig(await configInput(flags, cli));
+    const asJson = (): string => `${JSON.stringify({ settings, problems, warnings }, undefined, 2)}\n`;
+    if (!check) cli.stdout.write(json ? asJson() : asText(settings));
+    for (const warning of warnings) writeMessage(cli.stderr, `warning: ${warning}`);
+    for (const problem of problems) writeMessage(cli.stderr, problem);
+    return problems.length > 0 ? ExitCode.Usage : ExitCode.Ok;
   },
 });
 
-function asText({ settings }: Examination): string {
-  const rows = settings.map((setting) => [
-    setting.name,
-    printable(valueText(setting)),
-    printable(sourceWords(setting.source)),
-  ]);
-  return table(HEADINGS, rows);
+function asText(settings: readonly Setting[]): string {
+  const rows = settings.map((setting) => {
+    return [setting.name, printable(valueText(setting)), printable(sourceWords(setting.source))];
+  });
+  return table(["OPTION", "VALUE", "FROM"], rows);
 }
 
 /** Does not reveal the length of secrets. */
@@ -46,8 +43,4 @@ function valueText({ value, isSet, secretFile }: Setting): string {
   if (isSet !== undefined) return isSet ? "(set)" : "";
   if (value === undefined) return "";
   return typeof value === "object" ? value.join(", ") : String(value);
-}
-
-function asJson({ settings, problems, warnings }: Examination): string {
-  return `${JSON.stringify({ settings, problems, warnings }, undefined, 2)}\n`;
 }

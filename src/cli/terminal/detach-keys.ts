@@ -1,4 +1,5 @@
 import { ConfigError } from "../../config/config-error.ts";
+import type { ProcessContext } from "../process-context.ts";
 
 type Key = readonly Uint8Array[];
 
@@ -40,9 +41,6 @@ function keyOf(word: string): Key {
   return [encoder.encode(word)];
 }
 
-/** Input for the session, and whether the detach keys were complete. */
-export type Scanned = { readonly pass: Uint8Array; readonly isDetached: boolean };
-
 /** Finds the detach keys in the input. A possible beginning is held back until `release` or the next key. */
 export class DetachScanner {
   readonly #keys: readonly Key[];
@@ -56,7 +54,8 @@ export class DetachScanner {
     return this.#held.length > 0;
   }
 
-  scan(input: Uint8Array): Scanned {
+  /** Returns the input for the session, and whether the detach keys were complete. */
+  scan(input: Uint8Array): { readonly pass: Uint8Array; readonly isDetached: boolean } {
     if (this.#keys.length === 0) return { pass: input, isDetached: false };
     const pass: Uint8Array[] = [];
     for (let at = 0; at < input.length; ) {
@@ -87,17 +86,11 @@ export class DetachScanner {
   }
 }
 
-/** The default is that of `detachKeysOf`. */
-export const DETACH_FLAGS = {
-  detachKeys: [
-    "--detach-keys <keys>",
-    `keys that leave the session running, such as ctrl-p,ctrl-q, or none, each within half a second of the one before; also TTYHQ_DETACH_KEYS (${DEFAULT_DETACH_KEYS})`,
-    parseDetachKeys,
-  ],
-} as const;
-
 /** The flag, the variable or the default. Throws ConfigError for an invalid variable. */
-export function detachKeysOf(given: DetachKeys | undefined, { TTYHQ_DETACH_KEYS: text }: Env): DetachKeys {
+export function detachKeysOf(
+  given: DetachKeys | undefined,
+  { TTYHQ_DETACH_KEYS: text }: ProcessContext["env"],
+): DetachKeys {
   if (given !== undefined) return given;
   try {
     // An empty variable is none.
@@ -107,5 +100,3 @@ export function detachKeysOf(given: DetachKeys | undefined, { TTYHQ_DETACH_KEYS:
     throw new ConfigError([`TTYHQ_DETACH_KEYS: ${error.message}, not ${JSON.stringify(text)}`]);
   }
 }
-
-type Env = Readonly<Record<string, string | undefined>>;

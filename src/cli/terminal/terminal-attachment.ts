@@ -8,7 +8,7 @@ import { ExitCode } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import type { Server } from "../server.ts";
 import { printable } from "../text.ts";
-import { DETACH_FLAGS, type DetachKeys } from "./detach-keys.ts";
+import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "./detach-keys.ts";
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
@@ -18,7 +18,11 @@ import { Terminal } from "./terminal.ts";
 /** Options of the commands that show a session on this terminal. */
 export const ATTACHMENT_FLAGS = {
   quiet: ["-q, --quiet", "do not say how to detach and how to attach again"],
-  ...DETACH_FLAGS,
+  detachKeys: [
+    "--detach-keys <keys>",
+    `keys that leave the session running, such as ctrl-p,ctrl-q, or none, each within half a second of the one before; also TTYHQ_DETACH_KEYS (${DEFAULT_DETACH_KEYS})`,
+    parseDetachKeys,
+  ],
 } as const;
 
 type AttachmentOptions = {
@@ -85,8 +89,17 @@ async function shown(options: Options): Promise<AttachmentEnd> {
     } else {
       screen.follow(0);
     }
-    scope.use(linkNotice(socket, { screen, size, end }));
-    scope.use(sessionKeys(options, { screen, end }));
+    const link = {
+      lost: () => screen.showStatus(LOST),
+      restored: () => {
+        size.sendChanged();
+        // It never rejects.
+        void screen.redraw();
+      },
+      closed: (error = new ServiceError("host_unreachable", "disconnected")) => end.reject(error),
+    };
+    scope.use(watchLink(socket, link));
+    scope.use(sessionKeys(options, screen, end.resolve));
     return await end.promise;
   } finally {
     await terminal.flushed();
@@ -110,32 +123,16 @@ function briefly(text: string, screen: SessionScreen, socket: SessionSocket): Di
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-type End = PromiseWithResolvers<AttachmentEnd>;
-
-function linkNotice(
-  socket: SessionSocket,
-  { screen, size, end }: { readonly screen: SessionScreen; readonly size: SessionSize; readonly end: End },
-): Disposable {
-  return watchLink(socket, {
-    lost: () => screen.showStatus(LOST),
-    restored: () => {
-      size.sendChanged();
-      // It never rejects.
-      void screen.redraw();
-    },
-    closed: (error) => end.reject(error ?? new ServiceError("host_unreachable", "disconnected")),
-  });
-}
-
 function sessionKeys(
   { command, socket, session, ...common }: Options,
-  { screen, end }: { readonly screen: SessionScreen; readonly end: End },
+  screen: SessionScreen,
+  end: (end: AttachmentEnd) => void,
 ): SessionKeys {
   return new SessionKeys({
     ...common,
     inputEnd: command === "run" ? "eof" : "detach",
     write: (bytes) => socket.write(session.id, bytes),
-    detach: () => end.resolve({ kind: "detached" }),
+    detach: () => end({ kind: "detached" }),
     refused: () => {
       // Lost input matters only without a connection; the program may have ended.
       if (socket.state.kind !== "open") screen.showStatus(LOST);
