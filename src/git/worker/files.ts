@@ -16,69 +16,39 @@ const MAX_NAME_BYTES = 255;
 /** Names that are tried for one file. */
 const MAX_NAMES = 1_000;
 
-type UserFilesParts = { readonly host: Pick<RpcPeer, "call" | "emit">; readonly home: string };
+/** The host's end of a transfer. */
+type Host = Pick<RpcPeer, "call" | "emit">;
 
-export class UserFiles implements AsyncDisposable {
-  readonly #parts: UserFilesParts;
-  readonly #running = new Set<Promise<unknown>>();
-
-  constructor(parts: UserFilesParts) {
-    this.#parts = parts;
+/** Saves the file whole and under a free name, or not at all. */
+export async function saveFile(
+  { transfer, place, name }: FileToSave,
+  host: Host,
+  signal: AbortSignal,
+): Promise<SavedFile> {
+  const folder = await currentFolder(place);
+  const draft = join(folder, `.${randomUUID()}.ttyhq-upload`);
+  try {
+    const size = await receive(transfer, draft, { host, signal });
+    const path = await publish(draft, folder, name);
+    return { path, name: basename(path), size };
+  } catch (error) {
+    throw explained(error, folder, "write");
+  } finally {
+    await rm(draft, { force: true });
   }
+}
 
-  /** Saves the file whole and under a free name, or not at all. */
-  save({ transfer, place, name }: FileToSave, signal: AbortSignal): Promise<SavedFile> {
-    return this.#noted(async () => {
-      const folder = await currentFolder(place);
-      const draft = join(folder, `.${randomUUID()}.ttyhq-upload`);
-      try {
-        const size = await this.#receive(transfer, draft, signal);
-        const path = await publish(draft, folder, name);
-        return { path, name: basename(path), size };
-      } catch (error) {
-        throw explained(error, folder, "write");
-      } finally {
-        await rm(draft, { force: true });
-      }
-    });
-  }
-
-  send({ transfer, place, path: asked }: FileToSend, signal: AbortSignal): Promise<undefined> {
-    return this.#noted(async () => {
-      const isInHome = asked === "~" || asked.startsWith("~/");
-      const path = isInHome
-        ? join(this.#parts.home, asked.slice(1))
-        : resolve(await currentFolder(place), asked);
-      try {
-        await using file = await openRegular(path);
-        await this.#send(transfer, path, file, signal);
-      } catch (error) {
-        throw explained(error, path, "read");
-      }
-      return undefined;
-    });
-  }
-
-  /** Resolves when nothing of a file that did not arrive is left. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.allSettled(this.#running);
-  }
-
-  async #receive(transfer: number, draft: string, signal: AbortSignal): Promise<number> {
-    await using file = await open(draft, "wx");
-    let size = 0;
-    for (;;) {
-      const piece = await this.#parts.host.call(HOST.read, { transfer }, signal);
-      if (piece === undefined) return size;
-      const bytes = Buffer.from(piece, "base64");
-      await file.writeFile(bytes);
-      size += bytes.length;
-    }
-  }
-
-  /** As many bytes as the file had when it was opened. */
-  async #send(transfer: number, path: string, file: FileHandle, signal: AbortSignal): Promise<void> {
-    const { host } = this.#parts;
+/** `home`: the folder that `~` stands for. */
+export async function sendFile(
+  { transfer, place, path: asked }: FileToSend,
+  { host, home }: { readonly host: Host; readonly home: string },
+  signal: AbortSignal,
+): Promise<undefined> {
+  const isInHome = asked === "~" || asked.startsWith("~/");
+  const path = isInHome ? join(home, asked.slice(1)) : resolve(await currentFolder(place), asked);
+  try {
+    await using file = await openRegular(path);
+    // As many bytes as the file has now.
     const { size } = await file.stat();
     host.emit(HOST.opened, { transfer, name: basename(path), size });
     const buffer = Buffer.alloc(Math.min(PIECE_BYTES, size));
@@ -89,16 +59,24 @@ export class UserFiles implements AsyncDisposable {
       const bytes = buffer.toString("base64", 0, bytesRead);
       await host.call(HOST.write, { transfer, bytes }, signal);
     }
+  } catch (error) {
+    throw explained(error, path, "read");
   }
+}
 
-  async #noted<T>(work: () => Promise<T>): Promise<T> {
-    const running = work();
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
+async function receive(
+  transfer: number,
+  draft: string,
+  { host, signal }: { readonly host: Host; readonly signal: AbortSignal },
+): Promise<number> {
+  await using file = await open(draft, "wx");
+  let size = 0;
+  for (;;) {
+    const piece = await host.call(HOST.read, { transfer }, signal);
+    if (piece === undefined) return size;
+    const bytes = Buffer.from(piece, "base64");
+    await file.writeFile(bytes);
+    size += bytes.length;
   }
 }
 

@@ -11,13 +11,16 @@ import { FollowHooks } from "../hooks/follow-hooks.ts";
 import { LiveStatus } from "../status/live-status.ts";
 import { Worktrees } from "../worktrees/worktrees.ts";
 import { type Answers, type Caller, type RepositoryEndpoint, repositoryAnswers } from "./answers.ts";
-import { UserFiles } from "./files.ts";
+import { saveFile, sendFile } from "./files.ts";
 import { HOST, type LogLine, type RepositoryCall, type Setup, WORKER } from "./methods.ts";
 
 const now = (): number => performance.now();
 const log = { info: logger("info"), warn: logger("warn") };
 const scope = new AsyncDisposableStack();
-// A change of a repository that has begun is completed first.
+/** Calls without an answer: changes of repositories, and transfers of files. */
+const running = new Set<Promise<unknown>>();
+// A change that has begun is completed first, and the draft of a file that did not arrive is removed.
+scope.defer(async () => void (await Promise.allSettled(running)));
 const host = parentPeer(() => void scope.disposeAsync().finally(() => process.exit()));
 host.serve(WORKER.begin, begin);
 
@@ -43,16 +46,25 @@ function begin({ target, entries }: Setup): void {
   );
   const worktrees = new Worktrees({ program, follow, now });
   const answers = repositoryAnswers({ program, worktrees, follow });
-  host.serve(WORKER.call, async (call, signal) => JSON.stringify(await answer(answers, call, signal)));
-  const files = scope.use(new UserFiles({ host, home: program.home }));
-  host.serve(WORKER.saveFile, (file, signal) => files.save(file, signal));
-  host.serve(WORKER.sendFile, (file, signal) => files.send(file, signal));
+  const { home } = program;
+  host.serve(WORKER.call, (call, signal) => tracked(answer(answers, call, signal)).then(JSON.stringify));
+  host.serve(WORKER.saveFile, (file, signal) => tracked(saveFile(file, host, signal)));
+  host.serve(WORKER.sendFile, (file, signal) => tracked(sendFile(file, { host, home }, signal)));
   host.serve(WORKER.folder, ({ cwd, state }) => status.set(cwd, state));
   host.serve(WORKER.check, ({ cwds }) => status.check(cwds));
   follow.resume();
 }
 
-function answer(
+async function tracked<T>(work: Promise<T>): Promise<T> {
+  running.add(work);
+  try {
+    return await work;
+  } finally {
+    running.delete(work);
+  }
+}
+
+async function answer(
   answers: Answers,
   { name, input, user }: RepositoryCall,
   signal: AbortSignal,
@@ -65,7 +77,7 @@ function answer(
     ...{ params: params?.parse(input.params), query: query?.parse(input.query) },
     body: body?.parse(input.body),
   };
-  return handler(parsed, { user, signal });
+  return await handler(parsed, { user, signal });
 }
 
 function logger(level: LogLine["level"]): (fields: object, message: string) => void {
