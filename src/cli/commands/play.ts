@@ -4,7 +4,7 @@ import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readCast } from "../../protocol/asciicast.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { PlaybackClock, type PlayOutcome, playEvents, Timeline } from "../../protocol/playback.ts";
+import { PlaybackClock, playEvents, Timeline } from "../../protocol/playback.ts";
 import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
@@ -44,51 +44,45 @@ export const addPlay = command({
 
 async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
   const stop = new AbortController();
-  using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort());
-  try {
-    await show(source, flags, { cli, stop });
-  } catch (error) {
-    // Stopping aborts reads.
-    if (!stop.signal.aborted) throw error;
-  }
-}
-
-async function show(source: string, flags: PlayFlags, playing: Playing): Promise<void> {
-  const { cli, stop } = playing;
+  const { signal } = stop;
   const terminal = new Terminal(cli);
   const clock = new PlaybackClock({ now: () => performance.now(), speed: flags.speed });
   using scope = new DisposableStack();
+  scope.use(onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort()));
   if (source !== "-" && terminal.isInteractive) {
     scope.use(terminal.raw());
     scope.use(terminal.onInput(keysOf(clock, stop), () => stop.abort()));
   }
   scope.defer(() => terminal.restoreModes());
-  while ((await playOnce(source, flags, { ...playing, terminal, clock })) === "rewound") {
-    terminal.restoreModes();
-    terminal.write(CLEAR_SCREEN);
+  try {
+    for (;;) {
+      const { header, events } = await readCast(await open(source, flags, { cli, signal }));
+      const timeline = new Timeline(flags.idleLimit ?? header.idle_time_limit);
+      const outcome = await playEvents(timeline.of(events), {
+        clock,
+        signal,
+        wait,
+        write: writerTo(terminal),
+      });
+      if (outcome !== "rewound") return;
+      terminal.restoreModes();
+      terminal.write(CLEAR_SCREEN);
+    }
+  } catch (error) {
+    // Stopping aborts reads.
+    if (!signal.aborted) throw error;
   }
 }
 
-type Playing = { readonly cli: Cli; readonly stop: AbortController };
+function writerTo(terminal: Terminal): (text: string) => Promise<void> {
+  return async (text) => {
+    terminal.show(Buffer.from(text));
+    if (terminal.isFull) await terminal.flushed();
+  };
+}
 
-async function playOnce(
-  source: string,
-  flags: PlayFlags,
-  { cli, stop, terminal, clock }: Playing & { readonly terminal: Terminal; readonly clock: PlaybackClock },
-): Promise<PlayOutcome> {
-  const { signal } = stop;
-  const { header, events } = await readCast(await open(source, flags, { cli, signal }));
-  const timeline = new Timeline(flags.idleLimit ?? header.idle_time_limit);
-  return await playEvents(timeline.of(events), {
-    ...{ clock, signal },
-    write: async (text) => {
-      terminal.show(Buffer.from(text));
-      if (terminal.isFull) await terminal.flushed();
-    },
-    wait: async (ms, changed) => {
-      await sleep(Math.min(ms, MAX_WAIT_MS), undefined, { signal: changed }).catch(() => undefined);
-    },
-  });
+async function wait(ms: number, changed: AbortSignal): Promise<void> {
+  await sleep(Math.min(ms, MAX_WAIT_MS), undefined, { signal: changed }).catch(() => undefined);
 }
 
 /** Takes what is typed. The terminal's replies to queries in the recording are swallowed. */
