@@ -21,13 +21,13 @@ test("the page of the program lists every other page", () => {
   expect(["ttyhq.1", ...names].toSorted()).toEqual([...pages.keys()].toSorted());
 });
 
-test("nothing but the page's own lines is a command of roff", () => {
+test("no text of an option becomes a roff command", () => {
   const commands = /^\.(?:TH|SH|SS|TP|PP|B|br|nh|ad)\b/;
   for (const page of pages.values())
     for (const line of page.split("\n")) if (/^[.']/.test(line)) expect(line).toMatch(commands);
 });
 
-test("a page has only the escape sequences that it means", () => {
+test("a page has only intended escape sequences", () => {
   for (const page of pages.values())
     for (const [sequence] of page.matchAll(/\\./g))
       expect(["\\-", "\\e", "\\&", "\\(", "\\f"]).toContain(sequence);

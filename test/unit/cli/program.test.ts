@@ -40,32 +40,35 @@ describe("help", () => {
     expect(stdout).toContain("Examples:\n  ");
   });
 
-  test("is printed whatever keys the environment wants", async () => {
+  test("is printed even if TTYHQ_DETACH_KEYS is invalid", async () => {
     const env = { TTYHQ_DETACH_KEYS: "huh" };
     expect(await ran(["--help"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  test("is what there is without arguments, as a mistake", async () => {
+  test("is printed without arguments, as a usage error", async () => {
     const { exitCode, stdout, stderr } = await ran([]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain("Usage: ttyhq ");
   });
 
-  test("and version go to standard output", async () => {
+  test("and version are printed to standard output", async () => {
     expect(await ran(["--version"])).toEqual({ exitCode: 0, stdout: "1.2.3\n", stderr: "" });
     expect(await ran(["--help"])).toMatchObject({ exitCode: 0, stderr: "" });
   });
 });
 
-test.each([[["run", "true"]], [["attach", "a"]]])("%j refuses a variable that says no keys", async (argv) => {
-  expect(await ran(argv, { env: { TTYHQ_DETACH_KEYS: "huh" } })).toEqual({
-    exitCode: 2,
-    stdout: "",
-    stderr: 'ttyhq: TTYHQ_DETACH_KEYS: must be keys such as ctrl-p,ctrl-q, or none, not "huh"\n',
-  });
-});
+test.each([[["run", "true"]], [["attach", "a"]]])(
+  "%j rejects invalid detach keys in the variable",
+  async (argv) => {
+    expect(await ran(argv, { env: { TTYHQ_DETACH_KEYS: "huh" } })).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr: 'ttyhq: TTYHQ_DETACH_KEYS: must be keys such as ctrl-p,ctrl-q, or none, not "huh"\n',
+    });
+  },
+);
 
-describe("a mistake in usage ends with 2 and is told in one line", () => {
+describe("a usage error exits with 2 and is reported in one line", () => {
   test.each([
     [["bogus"], /^ttyhq: unknown command 'bogus'$/],
     [["atach", "x"], "unknown command 'atach'; did you mean `ttyhq attach`?"],
@@ -107,14 +110,14 @@ describe("without a server", () => {
     expect(stderr).toBe(`ttyhq: no server answers in ${dir.path}; start one with \`ttyhq serve\`${hint}\n`);
   });
 
-  test("unfollow looks at the repository itself", async () => {
+  test("unfollow examines the repository in this process", async () => {
     using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
     const { exitCode, stdout, stderr } = await ran(["unfollow", "--control-dir", dir.path]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^ttyhq: there is no git repository at /);
   });
 
-  test("status says so and ends with 1", async () => {
+  test("status reports it and exits with 1", async () => {
     using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
     const env = { TTYHQ_CONTROL_DIR: dir.path };
     const { exitCode, stdout } = await ran(["status", "--json"], { env });
@@ -123,7 +126,7 @@ describe("without a server", () => {
     expect((await ran(["status"], { env })).stdout).toContain("server             not running\n");
   });
 
-  test("a recording that is neither file nor session is called both", async () => {
+  test("an unknown recording is reported as neither a file nor a session", async () => {
     using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
     const { stderr } = await ran(["play", "demo.cast", "--control-dir", dir.path]);
     expect(stderr).toMatch(/^ttyhq: no file "demo.cast"; as a session: no server answers/);
@@ -150,7 +153,7 @@ describe("a file is played", () => {
     expect(await ran(["play", "-"], { stdin })).toEqual({ exitCode: 0, stdout: "héllo\r\n", stderr: "" });
   });
 
-  test("unless it is no recording", async () => {
+  test("and rejected if it is not a recording", async () => {
     const stdin = new PassThrough();
     stdin.end("hello");
     expect(await ran(["play", "-"], { stdin })).toEqual({
@@ -161,7 +164,7 @@ describe("a file is played", () => {
   });
 });
 
-test("bash completes commands, their options, and names of sessions as they are", async () => {
+test("bash completes commands, their options, and the exact names of sessions", async () => {
   const { stdout: script } = await ran(["completion", "bash"]);
   const complete = (...words: readonly string[]): string => {
     const list = "ttyhq() { printf 'my build\\nother\\n'; }";
@@ -195,7 +198,7 @@ describe("serve", () => {
     return { seen, startServer };
   }
 
-  test("is what happens without a command, says where it is and stops in good order", async () => {
+  test("is the default command, prints its address and stops gracefully", async () => {
     const { seen, startServer } = stoppedServer("http://localhost:4020/#login=t");
     const result = await ran(["--bind", "127.0.0.1", "--login-link", "--port", "0"], { startServer });
     expect(result).toEqual({
@@ -211,7 +214,7 @@ describe("serve", () => {
     expect(process.listenerCount("SIGTERM")).toBe(0);
   });
 
-  test("says it in one line of JSON to a script", async () => {
+  test("prints its address as one line of JSON", async () => {
     const { startServer } = stoppedServer(undefined);
     const { stdout } = await ran(["serve", "--no-auth", "--json"], { startServer });
     expect(JSON.parse(stdout)).toEqual({ event: "listening", url: "http://localhost:4020" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sessionEnv } from "../../../src/cli/commands/run.ts";
 
-test("the environment goes along without the terminal's own variables and without secrets", () => {
+test("the session gets the environment without the terminal's variables and without secrets", () => {
   const env = {
     HOME: "/home/me",
     EDITOR: "vim",

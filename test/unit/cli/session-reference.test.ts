@@ -25,10 +25,13 @@ test("a running session goes before an ended one of the same name", () => {
   expect(findSession("build", sessions.slice(0, 3)).id).toBe("abc1");
 });
 
-test.each(["ab", "twice", "old"])("%s could be several, and they are named", (reference) => {
-  expect(() => findSession(reference, sessions)).toThrow(/could be 2 sessions: \w+ \(\w+\), \w+ \(\w+\)/);
-});
+test.each(["ab", "twice", "old"])(
+  "the ambiguous reference %s is rejected with the candidates",
+  (reference) => {
+    expect(() => findSession(reference, sessions)).toThrow(/could be 2 sessions: \w+ \(\w+\), \w+ \(\w+\)/);
+  },
+);
 
-test.each(["nothing", ""])("%j is none", (reference) => {
+test.each(["nothing", ""])("%j finds no session", (reference) => {
   expect(() => findSession(reference, sessions)).toThrow(`no session ${JSON.stringify(reference)}`);
 });

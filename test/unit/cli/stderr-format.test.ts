@@ -11,7 +11,7 @@ const messages = (stderr: string): readonly unknown[] =>
     .map((line) => JSON.parse(line))
     .map(({ level, message }) => [level, message]);
 
-test("what is wrong with the options of a service is told in the format of the log, whichever way that was given", async () => {
+test("configuration errors of a service have the format of the log, from whatever source it is set", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "ttyhq-stderr-format-"));
   const config = join(folder.path, "config.yaml");
   writeFileSync(config, "log-format: json\nport: x\n", { mode: 0o600 });
@@ -29,7 +29,7 @@ test("what is wrong with the options of a service is told in the format of the l
   }
 });
 
-test("a flag that is unknown, and a file that is none, are told so as well", async () => {
+test("an unknown flag and a missing file are reported in this format too", async () => {
   const env = { TTYHQ_LOG_FORMAT: "json" };
   const unknown = await ran(["serve", "--prot", "1"], { env });
   expect(messages(unknown.stderr)[0]).toEqual(["error", expect.stringContaining("unknown option")]);
@@ -37,7 +37,7 @@ test("a flag that is unknown, and a file that is none, are told so as well", asy
   expect(messages(missing.stderr)).toEqual([["error", expect.stringContaining("cannot read the file")]]);
 });
 
-test("people are told in words: by every other command, and by a service whose log is not JSON", async () => {
+test("other commands, and services without a JSON log, write plain text", async () => {
   expect((await ran(["serve", "--port", "x"])).stderr).toMatch(/^ttyhq: --port/);
   const env = { TTYHQ_LOG_FORMAT: "json" };
   expect((await ran(["serve", "--port", "x", "--log-format", "text"], { env })).stderr).toMatch(/^ttyhq: /);

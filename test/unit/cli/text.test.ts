@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { clipped, displayWidth, duration, printable, table } from "../../../src/cli/text.ts";
 
-test("columns stand under each other, wide characters counted as two", () => {
+test("columns are aligned, and wide characters count as two", () => {
   const lines = table(
     ["ID", "NAME", "STATUS"],
     [
@@ -12,11 +12,11 @@ test("columns stand under each other, wide characters counted as two", () => {
   expect(lines).toBe("ID  NAME   STATUS\n1   日本   running\n22  build  exited 0\n");
 });
 
-test("lines that are wider than the terminal are cut", () => {
+test("lines wider than the terminal are cut", () => {
   expect(table(["NAME", "COMMAND"], [["a", "make -j8 all"]], 12)).toBe("NAME  COMMA…\na     make …\n");
 });
 
-test("where columns are flexible the widest of them are cut and no other one", () => {
+test("only the widest flexible columns are cut", () => {
   const rows = [["7f3a", "a name that is rather long", "exited SIGKILL", "make -j8 all"]];
   const headings = ["ID", "NAME", "STATUS", "COMMAND"];
   expect(table(headings, rows, 50, ["NAME", "COMMAND"]).split("\n")).toEqual([
@@ -27,7 +27,7 @@ test("where columns are flexible the widest of them are cut and no other one", (
 });
 
 describe("text", () => {
-  test("of a program cannot steer the terminal", () => {
+  test("cannot contain control sequences", () => {
     expect(printable("a\x1b]0;x\x07\u009bm\u202eb\n")).toBe("a\\x1b]0;x\\x07\\x9bm\\u{202e}b\\x0a");
   });
 

@@ -7,7 +7,7 @@ function service(stop: () => Promise<void>): AsyncDisposable {
 
 const atOnce = async (): Promise<void> => undefined;
 
-test("a service that has ended is stopped, and waited for", async () => {
+test("a service that has ended is stopped, and its stop is awaited", async () => {
   const steps: string[] = [];
   const stop = async (): Promise<void> => {
     await Promise.resolve();
@@ -17,14 +17,14 @@ test("a service that has ended is stopped, and waited for", async () => {
   expect(steps).toEqual(["stopped"]);
 });
 
-test("one that does not come to its end is given up when the grace period is over, which says what to do", async () => {
+test("a stop that exceeds the grace period is reported with a remedy", async () => {
   const { promise } = Promise.withResolvers<void>();
   await expect(
     untilStopped(async () => service(() => promise), { signals: [], graceMs: 10 }, atOnce),
   ).rejects.toThrow("not stopped in good order within 0.01 s: give it longer with --grace");
 });
 
-test("what fails while it stops is told", async () => {
+test("an error during the stop is thrown", async () => {
   const stop = (): Promise<void> => Promise.reject(new Error("the disk is gone"));
   await expect(
     untilStopped(async () => service(stop), { signals: [], graceMs: 20_000 }, atOnce),

@@ -7,7 +7,7 @@ test.each([
   ["/home/one/x/y", "~/x/y"],
   ["/home/one-more", "/home/one-more"],
   ["/home", "/home"],
-])("%s is written as %s below the home", (path, written) => {
+])("%s is shown as %s relative to the home directory", (path, written) => {
   expect(homeRelative(path, "/home/one")).toBe(written);
 });
 
@@ -16,6 +16,6 @@ test.each([
   ["a_B-9", "/r-a_B-9"],
   ["ü.🌳", "/r----"],
   ["x".repeat(300), `/r-${"x".repeat(100)}`],
-])("a worktree of the branch %s is beside the repository", (branch, path) => {
+])("the default path for the branch %s is beside the repository", (branch, path) => {
   expect(defaultWorktreePath("/r", branch)).toBe(path);
 });

@@ -9,7 +9,7 @@ async function folder(parent = tmpdir()): Promise<{ readonly path: string } & As
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
-test("a taken name gets a number before its extension, and stays as long as a name may be", async () => {
+test("a taken name gets a number before its extension, within the length limit", async () => {
   await using place = await folder();
   const draft = join(place.path, "draft");
   await writeFile(draft, "");
@@ -23,7 +23,7 @@ test("a taken name gets a number before its extension, and stays as long as a na
   ]);
 });
 
-test("where a file cannot be linked it is copied, and replaces none either", async () => {
+test("a file that cannot be linked is copied, and replaces no other file", async () => {
   await using place = await folder();
   // Another file system, on Linux.
   await using elsewhere = await folder(process.platform === "linux" ? "/dev/shm" : tmpdir());

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { hookEvent, tellServer } from "../../../src/cli/commands/follow/event.ts";
 import { EVENT_FILE, hookScript } from "../../../src/git/hooks/hook-script.ts";
 
-test("what a hook starts is understood without the rest of the command line", () => {
+test("the command line of a hook is parsed without the other commands", () => {
   const target = { node: "/n", main: "/m", controlDir: "/c" };
   const script = hookScript("post-merge", target, { kept: undefined, isFolderOurs: false });
   const words = /'\/n' '\/m' (.*) &/.exec(script)?.[1]?.replaceAll("'", "").split(" ") ?? [];
@@ -42,11 +42,11 @@ test.each([
   [["git", "event", "--event", "commit", "--control-dir", "/c", "more"]],
   [["ls"]],
   [[]],
-])("%j is left to the command line as a whole", (argv) => {
+])("%j is left to the full command line", (argv) => {
   expect(hookEvent(argv)).toBeUndefined();
 });
 
-test("the server is told where something happened, whatever it answers, and nobody minds if there is none", async () => {
+test("the server gets the path of the repository, and no answer or server is needed", async () => {
   const controlDir = await mkdtemp(join(tmpdir(), "ttyhq-event-"));
   await tellServer({ controlDir, event: "commit" }, "/r");
   const bodies: string[] = [];

@@ -25,11 +25,11 @@ test.each([
   ["fatal: '/x' is a main working tree\n", "main_worktree"],
   ["fatal: bad object HEAD\n", "git_failed"],
   ["", "git_failed"],
-])("%j is told by name", (stderr, code) => {
+])("%j has the expected code", (stderr, code) => {
   expect(failed(stderr).code).toBe(code);
 });
 
-test("the message is git's own reason, without a password in it", () => {
+test("the message is git's reason without passwords", () => {
   const error = failed("hint: x\nfatal: unable to access 'https://one:secret@example.com/': nope\n");
   expect(error.message).toBe("git x: unable to access 'https://[redacted]@example.com/': nope");
   expect(JSON.stringify(error.details)).not.toContain("secret");

@@ -10,7 +10,7 @@ import { until } from "../until.ts";
 const ENV = { PATH: process.env.PATH ?? "" };
 const LIMITS = { timeoutMs: 60_000, maxBytes: 1_000_000 };
 
-test("a git for which the system has nothing left at the moment is busy, and runs when it is asked again", async () => {
+test("a git that the system has no resources for is busy, and runs at the next attempt", async () => {
   const { href } = new URL("../../../src/git/git-process.ts", import.meta.url);
   const before = `
     import { runGit } from "${href}";
@@ -48,7 +48,7 @@ test("a process that is busy when git ends reads all that git has said", async (
   expect({ code, lines: stdout.split("\n").length - 1 }).toEqual({ code: 0, lines: 10_000 });
 });
 
-test("a program that git leaves behind does not keep its answer, with what it had said", async () => {
+test("a background program of git does not delay git's output and exit code", async () => {
   const script = "sleep 600 & echo $!; exit 3";
   const { code, stdout } = await runGit({ file: "sh", args: ["-c", script], env: ENV }, LIMITS);
   expect(stdout).toMatch(/^[1-9]\d*\n$/);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { configOverrides, parseConfigList } from "../../../src/git/local-config.ts";
 
-test("values may have line feeds, names may have anything, and a key without a value is on", () => {
+test("values may have line feeds, section names any character, and a key without a value is true", () => {
   const text = "global\0user.name\nOne\nTwo\0local\0filter.a=b.c.clean\nx=y\0worktree\0core.bare\0";
   expect(parseConfigList(text)).toEqual([
     { scope: "global", key: "user.name", value: "One\nTwo" },
@@ -28,7 +28,7 @@ test("programs of the repository's own config become those of the trusted one, o
   ]);
 });
 
-test("more programs than anybody has are refused", () => {
+test("too many programs are rejected", () => {
   const entries = Array.from({ length: 1_001 }, (_, at) => ({
     scope: "local",
     key: `filter.${at}.clean`,

@@ -12,7 +12,7 @@ test.each([
   ["git@example.com:a/b.git", "git@example.com:a/b.git"],
   ["/a/b", "/a/b"],
   ["", ""],
-])("of %s nothing that opens it is shown", (url, shown) => {
+])("credentials are removed from %s", (url, shown) => {
   expect(withoutPassword(url)).toBe(shown);
 });
 

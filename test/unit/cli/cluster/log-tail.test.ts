@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { logTail } from "../../../../src/cli/cluster/cluster-server.ts";
 
-test("the tail of a log is its last lines, of which the first is whole", () => {
+test("the tail of a log is its last whole lines", () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "ttyhq-log-"));
   const path = join(directory.path, "server.log");
   const lines = Array.from({ length: 1000 }, (_, index) => `line ${index} ${"é".repeat(40)}`);
@@ -15,7 +15,7 @@ test("the tail of a log is its last lines, of which the first is whole", () => {
   expect(most.length).toBeGreaterThan(30);
 });
 
-test("a log that is short is told whole, and one that is not there is empty", () => {
+test("a short log is shown whole, and the tail of a missing log is empty", () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "ttyhq-log-"));
   const path = join(directory.path, "server.log");
   expect(logTail(path, 3)).toEqual([]);

@@ -44,14 +44,14 @@ describe("the machines of a cluster", () => {
     ]);
   });
 
-  test("listen on loopback alone, and end with the one who started them", () => {
+  test("listen on loopback only, and end with the process that started them", () => {
     for (const { args } of [hq, ...remotes]) {
       expect(args.join(" ")).toContain("--bind 127.0.0.1");
       expect(args).toContain("--stop-with-input");
     }
   });
 
-  test("get their secrets by their environment, never as arguments; remotes not the password of the HQ to join it", () => {
+  test("get secrets in their environment, not as arguments, and remotes do not get the HQ's password for joining", () => {
     expect(hq.env).toEqual({
       ...{ PATH: "/bin", TTYHQ_USERNAME: "ada", TTYHQ_PASSWORD: "s3cret", TTYHQ_JOIN_TOKEN: joinToken },
       ...{ SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "s3cret" },
@@ -68,7 +68,7 @@ describe("the machines of a cluster", () => {
 });
 
 describe("the options of a cluster", () => {
-  test("put it into the control directory of this user, with credentials of its own", () => {
+  test("put the cluster into this user's control directory, with new credentials", () => {
     const options = clusterOptions(FLAGS, cliOf());
     expect(options).toMatchObject({ controlDir: "/home/me/.ttyhq/up", port: 4020, remotes: 2 });
     expect(options.credentials.password).toHaveLength(32);
@@ -78,7 +78,7 @@ describe("the options of a cluster", () => {
     expect(clusterOptions({ ...FLAGS, controlDir: "c" }, cliOf({ env })).controlDir).toBe("/work/c");
   });
 
-  test("are refused where the sockets of the last remote would have paths that are too long", () => {
+  test("are rejected when the socket paths of the last remote are too long", () => {
     const controlDir = `/${"x".repeat(70)}`;
     expect(() => clusterOptions({ ...FLAGS, remotes: 9, controlDir }, cliOf())).not.toThrow();
     expect(() => clusterOptions({ ...FLAGS, remotes: 10, controlDir }, cliOf())).toThrow(ConfigError);
@@ -89,14 +89,14 @@ describe("the options of a cluster", () => {
     ["--remotes", "51"],
     ["--remotes", "two"],
     ["--port", "65536"],
-  ])("are refused when they cannot be: %s %s", async (...flags) => {
+  ])("reject %s %s", async (...flags) => {
     const stderr = new PassThrough();
     expect(await runCli(cliOf({ argv: ["up", ...flags], stderr }))).toBe(2);
     expect(String(stderr.read())).toMatch(/^ttyhq: option '.*' is invalid\. It must be a whole number from /);
   });
 });
 
-describe("what is said of a running cluster", () => {
+describe("the report of a running cluster", () => {
   const machine = (name: string, port: number) => ({
     ...{ name, url: `http://127.0.0.1:${port}`, controlDir: `/c/${name}` },
   });

@@ -45,7 +45,7 @@ test("config prints every option with its value and where it comes from, and sta
     },
   ));
 
-test("config --json is for scripts, and hides secrets as well", () =>
+test("config --json prints the settings, and hides secrets too", () =>
   withFile("hq: true\nusername: fleet\npassword: hunter2\n", async (path) => {
     const { stdout } = await ran(["config", "--json", "--config", path]);
     expect(stdout).not.toContain("hunter2");
@@ -57,7 +57,7 @@ test("config --json is for scripts, and hides secrets as well", () =>
     });
   }));
 
-test("config ends with 2 and the sentences of serve where a server would not start", () =>
+test("config exits with 2 and the messages of serve when a server would not start", () =>
   withFile("port: x\nhq-url: http://hq\n", async (path) => {
     const args = ["--config", path, "--bind", "a:1"];
     const told = await ran(["serve", ...args]);
@@ -68,7 +68,7 @@ test("config ends with 2 and the sentences of serve where a server would not sta
     expect(stdout).toContain("OPTION");
   }));
 
-test("config --check says nothing of what is right", () =>
+test("config --check prints only problems", () =>
   withFile("port: 81\n", async (path) => {
     expect(await ran(["config", "--check", "--config", path])).toEqual({
       exitCode: 0,
@@ -77,7 +77,7 @@ test("config --check says nothing of what is right", () =>
     });
   }));
 
-test("a configuration file that is not there, or no file, is named with the flag or variable that names it", async () => {
+test("a missing or invalid configuration file is reported with the flag or variable that names it", async () => {
   const none = await ran(["config", "--check", "--config", "/no/such.yaml"]);
   expect(none).toMatchObject({
     exitCode: 2,
@@ -87,7 +87,7 @@ test("a configuration file that is not there, or no file, is named with the flag
   expect(stderr).toContain("TTYHQ_CONFIG: cannot read the file: EISDIR");
 });
 
-test("a file without an end is not read to it", async () => {
+test("an endless file is read only up to the limit", async () => {
   const { exitCode, stderr } = await ran(["config", "--check", "--config", "/dev/zero"]);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 2,
@@ -141,14 +141,14 @@ test.each([
   [["--user", "--run-as", "root"], "--run-as is for the machine's service"],
   [["--run-as", "no such user"], '--run-as: there is no user "no such user" here'],
   [["--config", "/no/such.yaml"], "--config: cannot read the file: ENOENT"],
-])("service install %j is refused", async (args, sentence) => {
+])("service install %j is rejected", async (args, sentence) => {
   const { exitCode, stdout, stderr } = await ran(["service", "install", "--dry-run", ...args]);
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   expect(stderr).toContain(sentence);
   expect(stderr).not.toContain("hunter2");
 });
 
-test("variables of the shell are not the service's, which is said", async () => {
+test("service install warns that variables of the shell do not reach the service", async () => {
   const env = { TTYHQ_PORT: "x", SERVICE_PASSWORD: "hunter2", XDG_CONFIG_HOME: "/no/where" };
   const { exitCode, stdout, stderr } = await ran(["service", "install", "--user", "--dry-run"], { env });
   expect(exitCode).toBe(0);
@@ -156,7 +156,7 @@ test("variables of the shell are not the service's, which is said", async () => 
   expect(stdout + stderr).not.toContain("hunter2");
 });
 
-test("a secret's file, a key or a configuration file that others could exchange is refused, and what mends it named", () =>
+test("a secret's file, a key or a configuration file that others could replace is rejected with a remedy", () =>
   withFile("jwt-secret-file: config.yaml\n", async (path) => {
     chmodSync(path, 0o646);
     const own = await ran(["serve", "--config", path]);

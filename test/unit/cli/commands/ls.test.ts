@@ -4,13 +4,13 @@ import { record } from "../record.ts";
 
 const now = Date.parse("2026-01-01T01:00:00.000Z");
 
-test("sessions are listed newest first, however they come", () => {
+test("sessions are listed newest first, whatever their order in the answer", () => {
   const old = record({ id: "old", created: "2025-12-31T23:00:00.000Z" });
   const young = record({ id: "young", created: "2026-01-01T00:59:00.000Z" });
   expect(newestFirst([old, young]).map(({ id }) => id)).toEqual(["young", "old"]);
 });
 
-test("each session has a line with what became of it", () => {
+test("each session has a line with its status", () => {
   const sessions = [
     record({ id: "a", name: "b\x1b[31m", command: ["make", "-j8"], viewers: 2 }),
     record({ id: "b", status: "exited", exitCode: 7 }),
@@ -27,7 +27,7 @@ test("each session has a line with what became of it", () => {
   ]);
 });
 
-test("branches have a column where any session has one, without the sequences in their names", () => {
+test("branches have a column if any session has one, and control characters in their names are escaped", () => {
   const sessions = [
     record({ id: "a", gitRepoPath: "/r", gitBranch: "topic/\x1b]0;x\x07" }),
     record({ id: "b", gitRepoPath: "/r", gitBranch: "" }),
@@ -68,7 +68,7 @@ test("at 80 columns ids are short, the status is whole, and an HQ's machines are
   expect(short).toMatch(/^ID {4}NAME.*\n0b9d {2}sh.*\n0b9e {2}sh/);
 });
 
-test("sessions are filtered by what a field contains, and printed in a format of one's own", () => {
+test("sessions are filtered by the text of a field, and printed in a custom format", () => {
   const session = record({ id: "a", name: "build", command: ["make", "-j8"], status: "exited", exitCode: 7 });
   expect(
     ["name=uil", "status=exited", "command=-j8", "machine="].map((text) => filterOf(text)(session)),

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { execLine, execWords } from "../../../../src/cli/systemd/unit-file.ts";
 
-test("plain words stand as they are, and systemd finds no meaning in the others", () => {
+test("plain words stay as they are, and systemd expands nothing in the others", () => {
   expect(execLine(["/usr/bin/ttyhq", "serve", "--port", "4020", "--bind", "[::1]"])).toBe(
     '/usr/bin/ttyhq serve --port 4020 --bind "[::1]"',
   );
@@ -12,7 +12,7 @@ test("plain words stand as they are, and systemd finds no meaning in the others"
   expect(execLine([";", "é"])).toBe('";" "é"');
 });
 
-test("a line is read as the words that it was made of", () =>
+test("a line is parsed into the words that it was made from", () =>
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "binary" })), (words) => {
       const line = execLine(words);

@@ -15,7 +15,7 @@ const PLAN: UnitPlan = {
 
 const lines = (text: string): readonly string[] => text.split("\n");
 
-test("the server starts no session host of its own, and is started when it answers", () => {
+test("the server starts no session host, and counts as started when it answers", () => {
   const unit = lines(serverUnit(PLAN));
   expect(unit).toContain(
     'ExecStart=/usr/bin/node "/opt/my ttyhq/main.js" serve --config /etc/ttyhq/config.yaml --port 81 --session-host external',
@@ -26,7 +26,7 @@ test("the server starts no session host of its own, and is started when it answe
   expect(unit).toContain("WantedBy=multi-user.target");
 });
 
-test("stopping the server, or starting it again, is nothing to the unit with the programs", () => {
+test("a stop or restart of the server does not affect the session host's unit", () => {
   const server = serverUnit(PLAN);
   for (const tie of ["Requires=", "BindsTo=", "PartOf="]) {
     expect(server).not.toContain(tie);
@@ -36,7 +36,7 @@ test("stopping the server, or starting it again, is nothing to the unit with the
   expect(hostUnit(PLAN)).not.toContain("ttyhq.service");
 });
 
-test("systemd waits for longer than the server and its programs may take to stop", () => {
+test("systemd waits longer than server and programs may take to stop", () => {
   for (const [graceMs, seconds] of [
     [20_000, 90],
     [600_000, 615],
@@ -47,14 +47,14 @@ test("systemd waits for longer than the server and its programs may take to stop
   }
 });
 
-test("programs of users may do what their users may: no setting of their unit takes anything away", () => {
+test("the session host's unit takes no rights from the programs of users", () => {
   const settings = lines(hostUnit(PLAN)).filter((line) => /^[A-Z]\w+=/.test(line));
   const taken = /^(Protect|Private|Restrict|No|Capab|SystemCall|Lock|UMask|Limit)/;
   expect(settings.filter((line) => taken.test(line) && !line.startsWith("Restart"))).toEqual([]);
   expect(settings).toContain("OOMPolicy=continue");
 });
 
-test("what would keep the helper that checks passwords from its rights is not set for a server of another user", () => {
+test("a server of another user gets no setting that blocks the setuid helper for passwords", () => {
   const implied =
     /^(NoNewPrivileges|SystemCall|RestrictAddressFamilies|RestrictNamespaces|RestrictRealtime|RestrictSUIDSGID|PrivateDevices|ProtectKernel|ProtectClock|ProtectHostname|LockPersonality|MemoryDeny|DynamicUser)/m;
   expect(serverUnit(PLAN)).toMatch(implied);
@@ -63,7 +63,7 @@ test("what would keep the helper that checks passwords from its rights is not se
   expect(asUser).toContain("User=ann\n");
 });
 
-test("a user's own service needs nothing that is root's", () => {
+test("a user's own service needs nothing of root", () => {
   for (const text of [serverUnit({ ...PLAN, scope: "user" }), hostUnit({ ...PLAN, scope: "user" })]) {
     expect(text).not.toMatch(/^(User|StateDirectory|Protect|Capab|Restrict)/m);
     expect(text).toContain("WantedBy=default.target");
@@ -71,7 +71,7 @@ test("a user's own service needs nothing that is root's", () => {
   }
 });
 
-test("the files of a user's service are where XDG says", () => {
+test("the files of a user's service follow the XDG directories", () => {
   const home = "/home/me";
   expect(placeOf("user", { home, env: {} })).toMatchObject({
     serverUnit: "/home/me/.config/systemd/user/ttyhq.service",

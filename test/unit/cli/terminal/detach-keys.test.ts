@@ -11,7 +11,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (input: Uint8Array): string => new TextDecoder().decode(input);
 
 describe("the scanner", () => {
-  test("passes on what is typed and stops at the keys", () => {
+  test("passes input on until the detach keys are complete", () => {
     const scanner = scannerOf(DEFAULT_DETACH_KEYS);
     expect(text(scanner.scan(bytes("vim\r")).pass)).toBe("vim\r");
     const { pass, isDetached } = scanner.scan(bytes("ab\x1c\x1ccd"));
@@ -19,7 +19,7 @@ describe("the scanner", () => {
     expect(text(pass)).toBe("ab");
   });
 
-  test("holds the first key back and sends it with whatever else follows", () => {
+  test("holds the first key back and sends it with the next other key", () => {
     const scanner = scannerOf("ctrl-p,ctrl-q");
     expect(scanner.scan(bytes("\x10"))).toEqual({ pass: Buffer.alloc(0), isDetached: false });
     expect(scanner.isHolding).toBe(true);
@@ -27,14 +27,14 @@ describe("the scanner", () => {
     expect(scanner.isHolding).toBe(false);
   });
 
-  test("gives the first key back when nothing follows", () => {
+  test("releases the first key when no key follows", () => {
     const scanner = scannerOf("ctrl-p,ctrl-q");
     scanner.scan(bytes("\x10"));
     expect(text(scanner.release())).toBe("\x10");
     expect(scanner.scan(bytes("\x11")).isDetached).toBe(false);
   });
 
-  test("takes a key that comes again for a new beginning", () => {
+  test("takes a repeated first key as a new beginning", () => {
     const scanner = scannerOf("ctrl-p,ctrl-q");
     expect(text(scanner.scan(bytes("\x10\x10")).pass)).toBe("\x10");
     expect(scanner.scan(bytes("\x11")).isDetached).toBe(true);
@@ -47,7 +47,7 @@ describe("the scanner", () => {
     },
   );
 
-  test("changes nothing about what is typed, however it is cut", () => {
+  test("passes the same bytes however the input is split", () => {
     const typed = fc.array(fc.constantFrom(0x10, 0x11, 0x61, 0x1b, 0xc3), { maxLength: 30 });
     fc.assert(
       fc.property(typed, fc.array(fc.nat(30)), (input, cuts) => {
@@ -72,11 +72,14 @@ describe("the scanner", () => {
     );
   });
 
-  test("without keys passes everything", () => {
+  test("passes all input when there are no detach keys", () => {
     expect(text(scannerOf("none").scan(bytes("\x1c\x1c")).pass)).toBe("\x1c\x1c");
   });
 });
 
-test.each(["", "ctrl-", "ctrl-1", "ab", "a,,b", "a,b,c,d,e,f,g,h,i"])("refuses %j as keys", (words) => {
-  expect(() => parseDetachKeys(words)).toThrow(RangeError);
-});
+test.each(["", "ctrl-", "ctrl-1", "ab", "a,,b", "a,b,c,d,e,f,g,h,i"])(
+  "rejects the detach keys %j",
+  (words) => {
+    expect(() => parseDetachKeys(words)).toThrow(RangeError);
+  },
+);

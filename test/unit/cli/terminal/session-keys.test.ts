@@ -58,14 +58,14 @@ describe("on a terminal", () => {
     expect(got).toEqual([0x10]);
   });
 
-  test("nothing goes to a session that is only looked at, and ctrl-c detaches", async () => {
+  test("a read-only session gets no input, and ctrl-c detaches", async () => {
     using user = typing({ isReadOnly: true });
     user.stdin.write("rm -rf\r\x03");
     await user.detached;
     expect(user.text).toBe("");
   });
 
-  test("ctrl-c is a key like any other elsewhere", async () => {
+  test("ctrl-c goes to a session that is not read-only", async () => {
     using user = typing();
     user.stdin.write("\x03");
     await read(user.stdin);
@@ -86,7 +86,7 @@ describe("on a terminal", () => {
 });
 
 describe("from a pipe", () => {
-  test("bytes that are the detach keys are bytes", async () => {
+  test("the bytes of the detach keys go to the session", async () => {
     using user = typing({ isTTY: false });
     user.stdin.write("\x10\x11");
     await read(user.stdin);
@@ -103,14 +103,14 @@ describe("from a pipe", () => {
     await expect.poll(() => user.text).toBe(expected);
   });
 
-  test("the end detaches where that is asked for", async () => {
+  test('the end of the pipe detaches with inputEnd "detach"', async () => {
     using user = typing({ isTTY: false, inputEnd: "detach" });
     user.stdin.end("x");
     await user.detached;
     expect(user.text).toBe("x");
   });
 
-  test("no more is read than the session takes", async () => {
+  test("reading pauses while the session does not accept input", async () => {
     const taken = Promise.withResolvers<void>();
     let count = 0;
     using user = typing({

@@ -33,14 +33,14 @@ function sized() {
   return { asked, answers, become, size, [Symbol.dispose]: () => size[Symbol.dispose]() };
 }
 
-test("a terminal that is back at its size before the answer takes the session along", () => {
+test("a terminal that returns to its size before the answer resizes the session back", () => {
   using session = sized();
   session.become(100, 30);
   session.become(80, 24);
   expect(session.asked).toEqual(["100x30", "80x24"]);
 });
 
-test("a size that the session has or was asked for is not sent again", () => {
+test("a size that the session has, or that was requested, is not sent again", () => {
   using session = sized();
   session.size.sendChanged();
   session.become(100, 30);
@@ -48,7 +48,7 @@ test("a size that the session has or was asked for is not sent again", () => {
   expect(session.asked).toEqual(["100x30"]);
 });
 
-test("a size that was not taken is sent again with the next link", async () => {
+test("a size that was not accepted is sent again with the next connection", async () => {
   using session = sized();
   session.become(100, 30);
   session.answers[0]?.reject(new ServiceError("host_unreachable", "no link"));
@@ -57,7 +57,7 @@ test("a size that was not taken is sent again with the next link", async () => {
   expect(session.asked).toEqual(["100x30", "100x30"]);
 });
 
-test("a size that a machine refused while it was away is sent again until it is taken", async () => {
+test("a size that an unreachable remote refused is sent again until it is accepted", async () => {
   vi.useFakeTimers();
   using session = sized();
   session.become(100, 30);
@@ -70,7 +70,7 @@ test("a size that a machine refused while it was away is sent again until it is 
   expect(session.asked).toEqual(["100x30", "100x30", "100x30"]);
 });
 
-test("a size that is refused for good is not sent again, nor one of a terminal that was left", async () => {
+test("a size is not sent again after a final refusal, nor after the terminal is detached", async () => {
   vi.useFakeTimers();
   using session = sized();
   session.become(100, 30);

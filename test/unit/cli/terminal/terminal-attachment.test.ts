@@ -22,7 +22,7 @@ function setUp(state: ConnectionState = { kind: "open" }) {
   return { states, said, lost: lost.promise, notice };
 }
 
-test("a restart that the server announced is not worth a word while it takes no longer than such a one does", async () => {
+test("a planned restart of the server is reported only when it takes longer than announced", async () => {
   const { states, said, lost, notice } = setUp();
   using _notice = notice;
   states.emit({ kind: "connecting", isPlanned: true });
@@ -37,7 +37,7 @@ test("a restart that the server announced is not worth a word while it takes no 
   expect(said).toEqual(["restored", "lost", "closed gone"]);
 });
 
-test("a link that was lost before anybody listened is told of as well", async () => {
+test("a connection that was lost before watching began is reported", async () => {
   const closed = setUp({ kind: "closed", error });
   using _closed = closed.notice;
   expect(closed.said).toEqual(["closed gone"]);

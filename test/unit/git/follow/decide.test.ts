@@ -256,7 +256,7 @@ describe("follow mode's rules", () => {
     expect(decide(before, event)).toEqual(actions);
   });
 
-  test("carried out, every rule comes to rest", () => {
+  test("repeated decisions reach a state without further actions", () => {
     for (const [name, before, event] of RULES) {
       let now = before;
       let rounds = 0;

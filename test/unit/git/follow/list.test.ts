@@ -16,7 +16,7 @@ async function withDirectory(work: (directory: string) => Promise<void>): Promis
   }
 }
 
-test("what is set and deleted at once is in the file as it is in memory", async () => {
+test("concurrent changes leave the same entries in the file and in memory", async () => {
   await withDirectory(async (directory) => {
     for (let round = 0; round < 20; round++) {
       const path = join(directory, `${round}.json`);

@@ -24,14 +24,14 @@ test("each client is told each notification once, in order", () => {
   expect(words(notices, "a")).toEqual([]);
 });
 
-test("a client is told what it may see alone", () => {
+test("a client gets only notifications that it may see", () => {
   const notices = new Notices({ now: () => 0 });
   notices.add(notice("hers", "alice"));
   notices.add(notice("his", "bob"));
   expect(words(notices, "a", ({ user }) => user === "bob")).toEqual(["his"]);
 });
 
-test("the oldest notifications go, by number and by age", () => {
+test("the oldest notifications are dropped by number and by age", () => {
   let nowMs = 0;
   const notices = new Notices({ now: () => nowMs });
   for (let number = 0; number <= MAX_GIT_NOTICES; number += 1) notices.add(notice(`${number}`));

@@ -7,7 +7,7 @@ import { hookScript, keptHook, quoted } from "../../../../src/git/hooks/hook-scr
 const run = promisify(execFile);
 
 describe("a hook's text", () => {
-  test("does nothing for files that were checked out, nor within a rebase", () => {
+  test("does nothing when files are checked out, nor during a rebase", () => {
     const target = { node: "/n", main: "/m", controlDir: "/c" };
     const text = hookScript("post-checkout", target, { kept: undefined, isFolderOurs: false });
     expect(text).toContain('[ "$3" = 0 ] && exit $code');
@@ -23,7 +23,7 @@ describe("a hook's text", () => {
     ["#!/usr/bin/env -S bash -e\n", { kind: "program" }],
     ["#!/bin/sh; rm -rf /\n", { kind: "program" }],
     ["", { kind: "program" }],
-  ])("%j is run as it asks to be", (text, kept) => {
+  ])("%j is run as its first line says", (text, kept) => {
     expect(keptHook(text)).toEqual(kept);
   });
 

@@ -75,8 +75,8 @@ function fieldOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-describe("hooks, put and taken away,", () => {
-  test("are put where none were, and leave nothing when they go", async () => {
+describe("installed and removed hooks", () => {
+  test("leave no trace after their removal in a folder that had none", async () => {
     await using folder = await Folder.make();
     await folder.install();
     expect((await readdir(folder.hooks)).sort()).toEqual([...HOOK_NAMES].sort());
@@ -85,7 +85,7 @@ describe("hooks, put and taken away,", () => {
     await expect(stat(folder.hooks)).rejects.toThrow("ENOENT");
   });
 
-  test("installed twice change nothing", async () => {
+  test("change nothing when they are installed twice", async () => {
     await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho mine\n");
     await folder.install();
@@ -97,7 +97,7 @@ describe("hooks, put and taken away,", () => {
     expect((await folder.run("post-commit")).stdout).toBe("mine\n");
   });
 
-  test("any file comes back byte for byte, the same file with the same mode", async () => {
+  test("restore any earlier file: the same inode, bytes and mode", async () => {
     await using folder = await Folder.make();
     await mkdir(folder.hooks);
     const path = join(folder.hooks, "post-commit");
@@ -120,7 +120,7 @@ describe("hooks, put and taken away,", () => {
     );
   });
 
-  test("run what was there first, with its arguments, its input and its exit code", async () => {
+  test("run the earlier hook first, and pass its arguments and exit code on", async () => {
     await using folder = await Folder.make();
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own
     await folder.put("post-merge", '#!/bin/sh\nprintf "%s|" "${0##*/}" "$@"\nexit 7\n');
@@ -128,7 +128,7 @@ describe("hooks, put and taken away,", () => {
     expect(await folder.run("post-merge", "a b", "'c'")).toEqual({ code: 7, stdout: "post-merge|a b|'c'|" });
   });
 
-  test("let a hook find what is beside it, as husky's do", async () => {
+  test("let the earlier hook find the files beside it, as husky's do", async () => {
     await using folder = await Folder.make();
     await folder.put("post-commit", '#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n');
     await folder.put("h", 'echo "found by $(basename "$0")"\n', 0o644);
@@ -136,7 +136,7 @@ describe("hooks, put and taken away,", () => {
     expect((await folder.run("post-commit")).stdout).toBe("found by post-commit\n");
   });
 
-  test("run a hook of another language under its own name", async () => {
+  test("run an earlier hook of another language under its own name", async () => {
     await using folder = await Folder.make();
     await folder.put(
       "post-commit",
@@ -146,7 +146,7 @@ describe("hooks, put and taken away,", () => {
     expect((await folder.run("post-commit", "x")).stdout).toBe("post-commit x\n");
   });
 
-  test("keep a symbolic link, which runs and comes back as it was", async () => {
+  test("keep a symbolic link, run its target and restore it", async () => {
     await using folder = await Folder.make();
     await folder.put("shared.sh", "#!/bin/sh\necho shared\n");
     await symlink("shared.sh", join(folder.hooks, "post-commit"));
@@ -157,14 +157,14 @@ describe("hooks, put and taken away,", () => {
     expect(await readlink(join(folder.hooks, "post-commit"))).toBe("shared.sh");
   });
 
-  test("do not run a hook that git did not run", async () => {
+  test("do not run an earlier hook that is not executable", async () => {
     await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho never\n", 0o644);
     await folder.install();
     expect((await folder.run("post-commit")).stdout).toBe("");
   });
 
-  test("keep the newer one where somebody has put another hook in place of ours", async () => {
+  test("keep the newer hook when ours was replaced", async () => {
     await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho old\n");
     await folder.install();
@@ -177,9 +177,9 @@ describe("hooks, put and taken away,", () => {
   });
 
   test.each([
-    ["nothing of one that was put there again, as husky does", "old", []],
-    ["the older one, where somebody has put another in place of ours", "new", ["ttyhq-kept"]],
-  ])("leave %s", async (_, word, left) => {
+    ["no copy of a hook that was written again, as husky does,", "old", []],
+    ["the older hook when ours was replaced by another", "new", ["ttyhq-kept"]],
+  ])("leave %s in the folder", async (_, word, left) => {
     await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho old\n");
     await folder.install();
@@ -189,7 +189,7 @@ describe("hooks, put and taken away,", () => {
     expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe(`#!/bin/sh\necho ${word}\n`);
   });
 
-  test("give back a hook that was kept where ours was deleted", async () => {
+  test("restore the kept hook when ours was deleted", async () => {
     await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho old\n");
     await folder.install();
@@ -199,7 +199,7 @@ describe("hooks, put and taken away,", () => {
     expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\necho old\n");
   });
 
-  test("leave files of the repository alone, and say so", async () => {
+  test("do not change files of the repository, and report that", async () => {
     await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\n");
     const place = { path: folder.hooks, tracked: ["post-commit"] as const, isDenied: false };
@@ -208,7 +208,7 @@ describe("hooks, put and taken away,", () => {
     expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\n");
   });
 
-  test("are not put where nothing may be written, and that is said", async () => {
+  test("are not installed in a folder without write permission, and report that", async () => {
     await using folder = await Folder.make();
     const place = { path: folder.hooks, tracked: [], isDenied: true };
     expect(await planHooks(place)).toContainEqual({ name: "post-commit", change: "denied" });
@@ -216,7 +216,7 @@ describe("hooks, put and taken away,", () => {
     await expect(stat(folder.hooks)).rejects.toThrow("ENOENT");
   });
 
-  test("start the program apart, with no descriptor of git's, and do not wait for it", async () => {
+  test("start the program detached, without git's descriptors, and do not wait for it", async () => {
     await using folder = await Folder.make();
     const controlDir = join(folder.path, "it's $HOME `here`");
     await mkdir(controlDir);

@@ -6,7 +6,7 @@ const lines = (...all: readonly string[]): string => all.map((line) => `${line}\
 const change = (xy: string, path: string): string =>
   `1 ${xy} N... 100644 100644 100644 ${OID} ${OID} ${path}`;
 
-test("files count by what was done to them", () => {
+test("files are counted by their kinds of change", () => {
   const text = lines(
     ...[`# branch.oid ${OID}`, "# branch.head a b", "# branch.upstream origin/a", "# branch.ab +12 -3"],
     ...[change("M.", "s"), change(".M", "m"), change("MM", "sm"), change("A.", "a"), change(".D", "d")],
@@ -21,18 +21,18 @@ test("files count by what was done to them", () => {
   });
 });
 
-test("a clean one without a commit, a branch or an upstream has none of them", () => {
+test("a clean tree without commit, branch or upstream reports none", () => {
   const initial = parseStatus(lines("# branch.oid (initial)", "# branch.head main"));
   expect(initial).toMatchObject({ branch: "main", upstream: undefined, hasChanges: false });
   const detached = parseStatus(lines(`# branch.oid ${OID}`, "# branch.head (detached)"));
   expect(detached).toMatchObject({ branch: undefined, ahead: undefined, behind: undefined });
 });
 
-test("an upstream that is gone has no numbers", () => {
+test("a missing upstream has no counts", () => {
   const gone = parseStatus(lines(`# branch.oid ${OID}`, "# branch.head a", "# branch.upstream origin/a"));
   expect(gone).toMatchObject({ upstream: "origin/a", ahead: undefined, behind: undefined });
 });
 
-test("nothing says nothing", () => {
+test("empty output is a clean tree without a branch", () => {
   expect(parseStatus("")).toMatchObject({ branch: undefined, hasChanges: false });
 });

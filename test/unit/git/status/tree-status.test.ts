@@ -11,7 +11,7 @@ const lines = (...all: readonly string[]): string => all.map((line) => `${line}\
 const read = (text: string) => treeStatus(repository, parseStatus(text));
 const OID = `# branch.oid ${"1".repeat(40)}`;
 
-test("numbers are there with an upstream alone, and not with one that has gone", () => {
+test("ahead and behind are present only with an existing upstream", () => {
   const followed = lines(OID, "# branch.head a", "# branch.upstream origin/b", "# branch.ab +1 -2");
   expect(read(followed)).toEqual({
     status: { ...place, ...none, gitBranch: "a", gitAheadCount: 1, gitBehindCount: 2, gitHasChanges: false },
@@ -23,7 +23,7 @@ test("numbers are there with an upstream alone, and not with one that has gone",
   });
 });
 
-test("a detached head is on the branch without a name", () => {
+test("a detached HEAD has an empty branch name", () => {
   expect(read(lines(OID, "# branch.head (detached)"))).toEqual({
     status: { ...place, ...none, gitBranch: "", gitHasChanges: false },
     ...{ branch: undefined, upstream: undefined },
@@ -37,7 +37,7 @@ test("a changed file whose name looks like a header is a changed file", () => {
   });
 });
 
-test("files that git does not track are counted, and are no changes", () => {
+test("untracked files are counted, but are not changes", () => {
   expect(read(lines(OID, "# branch.head a", "? new", "? folder/")).status).toEqual({
     ...{ ...place, ...none, gitAddedCount: 2, gitBranch: "a", gitHasChanges: false },
   });

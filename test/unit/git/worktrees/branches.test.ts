@@ -42,7 +42,7 @@ describe("a branch's name", () => {
     expect(branchNameProblem(name)).toEqual(expect.any(String));
   });
 
-  test("is taken with refs/heads/ before it, and refused with a reason", () => {
+  test("is accepted with refs/heads/, and rejected with a reason", () => {
     expect(shortBranchName("refs/heads/a/b")).toBe("a/b");
     expect(branchRef("a/b")).toBe("refs/heads/a/b");
     expect(() => shortBranchName("refs/heads/--x")).toThrow(

@@ -50,6 +50,6 @@ test("paths and reasons may have spaces and line feeds", () => {
   ]);
 });
 
-test("nothing is no worktree", () => {
+test("empty output lists no worktree", () => {
   expect(parseWorktrees("")).toEqual([]);
 });

@@ -6,10 +6,10 @@ test.each([
   ["0\t1 1 file changed, 1 insertion(+)", [1, 0, 1, 1, 0]],
   ["0\t1 1 file changed, 12 deletions(-)", [1, 0, 1, 0, 12]],
   ["2\t0", [0, 2, 0, 0, 0]],
-])("the line %j is read", (line, [commitsAhead, commitsBehind, filesChanged, insertions, deletions]) => {
+])("the line %j is parsed", (line, [commitsAhead, commitsBehind, filesChanged, insertions, deletions]) => {
   expect(parseStats(line)).toEqual({ commitsAhead, commitsBehind, filesChanged, insertions, deletions });
 });
 
-test("a line without counts says nothing", () => {
+test("a line without counts has no stats", () => {
   expect(parseStats("")).toBeUndefined();
 });

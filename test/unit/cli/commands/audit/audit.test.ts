@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { LogPlace } from "../../../audit/log-place.ts";
 import { ran } from "../../run-cli.ts";
 
-test("audit verify ends with 0 for a log that nobody touched", async () => {
+test("audit verify exits with 0 for an unchanged log", async () => {
   await using place = await LogPlace.make();
   await place.write(["ada", "bob"]);
   expect(await ran(["audit", "verify", "--control-dir", place.directory])).toEqual({
@@ -13,7 +13,7 @@ test("audit verify ends with 0 for a log that nobody touched", async () => {
   });
 });
 
-test("audit verify ends with 1 and names file, line and reason", async () => {
+test("audit verify exits with 1 and names file, line and reason", async () => {
   await using place = await LogPlace.make();
   await place.write(["ada", "bob", "cid"]);
   await place.change((lines) => lines.slice(0, 2));
@@ -29,7 +29,7 @@ test("audit verify ends with 1 and names file, line and reason", async () => {
   });
 });
 
-test("audit verify of copies checks the chain alone, and says so", async () => {
+test("audit verify of copies checks only the chain, and reports that", async () => {
   await using place = await LogPlace.make();
   await place.write(["ada", "bob", "cid"]);
   await place.change((lines) => lines.slice(0, 2));
@@ -42,7 +42,7 @@ test("audit verify of copies checks the chain alone, and says so", async () => {
   expect(sealed).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/missing after it/) });
 });
 
-test("audit verify does not take a missing or foreign head for a good end", async () => {
+test("audit verify rejects a missing or foreign sealed head", async () => {
   await using place = await LogPlace.make();
   await place.write(["ada"]);
   const args = ["audit", "verify", "--control-dir", place.directory];

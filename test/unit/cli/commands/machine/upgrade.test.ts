@@ -9,7 +9,7 @@ const HQ = { name: "HQ", version: "0.3.0", protocol: 2 };
 const statuses = (...parts: readonly Part[]) =>
   examined(parts).parts.map(({ name, status }) => `${name} ${status}`);
 
-test("versions that are the same work together, and nothing has to be updated", () => {
+test("equal versions work together, and nothing has to be updated", () => {
   const parts = [
     of("remote a", "0.3.0", { peer: HQ }),
     of("HQ", "0.3.0"),
