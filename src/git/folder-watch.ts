@@ -5,7 +5,7 @@ import { isErrno } from "../lib/fs/atomic-file.ts";
 /** A folder, and which of the names directly in it are watched. */
 export type WatchedFolder = { readonly path: string; readonly matters: (name: string) => boolean };
 
-export type FolderWatchOptions = {
+type FolderWatchOptions = {
   readonly onChange: () => void;
   /** From the first change to its report. */
   readonly settleMs: number;

@@ -8,7 +8,7 @@ import type { Resync } from "../../protocol/frame/resync.ts";
 import type { Terminal } from "./terminal.ts";
 import { CLEAR_SCREEN, erasedRow, statusRow } from "./terminal-modes.ts";
 
-export type SessionScreenOptions = {
+type SessionScreenOptions = {
   readonly socket: Pick<SessionSocket, "attach">;
   readonly client: Pick<Client, "resync">;
   readonly terminal: Terminal;

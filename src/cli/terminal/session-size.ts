@@ -6,7 +6,7 @@ import type { Terminal } from "./terminal.ts";
 /** Behind an HQ a remote may be down while the connection is up, and no event reports its return. */
 const RETRY_MS = 1_000;
 
-export type SessionSizeOptions = {
+type SessionSizeOptions = {
   readonly socket: Pick<SessionSocket, "resize">;
   readonly terminal: Terminal;
   readonly sessionId: string;

@@ -99,8 +99,7 @@ export class FollowMode implements AsyncDisposable {
     if (settings === undefined) return { ...NO_FOLLOW, ...here };
     const { worktreePath } = settings;
     const branch = (await readWorktrees(git, repository)).find(({ path }) => path === worktreePath)?.branch;
-    const named = branch === undefined ? {} : { branch };
-    return { ...here, ...named, worktreePath, enabled: true, followMode: true, followBranch: branch ?? null };
+    return { ...here, branch, worktreePath, enabled: true, followMode: true, followBranch: branch ?? null };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

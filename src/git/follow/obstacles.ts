@@ -9,22 +9,20 @@ const BATCH = 200;
 export async function findObstacle(git: Git, from: string, to: string): Promise<Refusal | undefined> {
   const changed = await changedObstacles(git, from, to);
   if (changed.length > 0) return { why: "changes that are not committed are in the way", files: changed };
-  const untrackedFiles = await untrackedObstacles(git, from, to);
-  if (untrackedFiles.length > 0)
-    return { why: "files that git does not track are in the way", files: untrackedFiles };
-  return undefined;
+  const files = await untrackedObstacles(git, from, to);
+  return files.length === 0 ? undefined : { why: "files that git does not track are in the way", files };
 }
 
 /** Why a step is refused, and the files in its way, relative to the tree's top. */
 export type Refusal = { readonly why: string; readonly files: readonly string[] };
 
 /** Untracked files in the way of files that `to` adds. git's merge would overwrite the ignored ones, such as `.env`. */
-export async function untrackedObstacles(git: Git, from: string, to: string): Promise<readonly string[]> {
+async function untrackedObstacles(git: Git, from: string, to: string): Promise<readonly string[]> {
   const added = await git.read(
     ...["diff-tree", "-r", "-z", "--no-renames", "--diff-filter=A", "--name-only", from, to, "--"],
   );
   const standing = new Set<string>();
-  const folders = new Map<string, Promise<Kind>>();
+  const folders = new Map<string, Kind>();
   for (const path of names(added)) {
     const found = await standingAt(git.cwd, path, folders);
     if (found !== undefined) standing.add(found);
@@ -35,7 +33,7 @@ export async function untrackedObstacles(git: Git, from: string, to: string): Pr
 /**
  * Files that differ between the commits and are edited in the tree, staged or not. Takes no lock, unlike an attempt.
  */
-export async function changedObstacles(git: Git, from: string, to: string): Promise<readonly string[]> {
+async function changedObstacles(git: Git, from: string, to: string): Promise<readonly string[]> {
   const moved = names(await git.read("diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to, "--"));
   if (moved.length === 0) return [];
   const staged = async (commit: string): Promise<ReadonlySet<string>> =>
@@ -58,15 +56,15 @@ type Kind = "nothing" | "folder" | "other";
 async function standingAt(
   top: string,
   path: string,
-  folders: Map<string, Promise<Kind>>,
+  folders: Map<string, Kind>,
 ): Promise<string | undefined> {
   const parts = path.split("/");
   for (let length = 1; length < parts.length; length += 1) {
     const folder = parts.slice(0, length).join("/");
-    const kind = folders.get(folder) ?? kindOf(join(top, folder));
+    const kind = folders.get(folder) ?? (await kindOf(join(top, folder)));
     folders.set(folder, kind);
-    if ((await kind) === "nothing") return undefined;
-    if ((await kind) === "other") return folder;
+    if (kind === "nothing") return undefined;
+    if (kind === "other") return folder;
   }
   return (await kindOf(join(top, path))) === "nothing" ? undefined : path;
 }

@@ -14,10 +14,7 @@ const LOCKED = /index\.lock': File exists/;
 const FIRST_LOCK_PAUSE_MS = 20;
 /** Enough to include concurrent steps of the user. */
 const REFLOG_ENTRIES = 6;
-const COMMITTED_MEANWHILE: Refusal = {
-  why: "a commit was made there on no branch at that moment",
-  files: [],
-};
+const COMMITTED_MEANWHILE = refused("a commit was made there on no branch at that moment");
 
 /**
  * Moves files and index of a tree to a later commit of its branch by git's two-tree merge, which keeps local edits or
@@ -55,8 +52,9 @@ export async function checkOut(
   branch: string,
   left: string | undefined,
 ): Promise<Refusal | undefined> {
+  const noBranch = refused(`there is no branch ${branch} any more`);
   const commit = await commitOf(git, branchRef(branch));
-  if (commit === undefined) return { why: `there is no branch ${branch} any more`, files: [] };
+  if (commit === undefined) return noBranch;
   const refusal = await detach(git, commit, left);
   if (refusal !== undefined) return refusal;
   // Not by a checkout: it would log the branch as it is at the end, and the branch may move meanwhile.
@@ -69,7 +67,7 @@ export async function checkOut(
   const now = await commitOf(git, branchRef(branch));
   if (now === undefined) {
     await git.write("update-ref", "--no-deref", "HEAD", commit);
-    return { why: `there is no branch ${branch} any more`, files: [] };
+    return noBranch;
   }
   await forgetDetached(git);
   return now === commit ? undefined : await fastForward(git, { branch, from: commit, to: now });
@@ -78,7 +76,7 @@ export async function checkOut(
 /** Why `checkOut` and `detach` would be refused; changes nothing. */
 export async function canCheckOut(git: Git, from: string, to: string): Promise<Refusal | undefined> {
   const work = await unfinishedWork(git);
-  if (work !== undefined) return { why: `${work} is under way there`, files: [] };
+  if (work !== undefined) return refused(`${work} is under way there`);
   return await findObstacle(git, from, to);
 }
 
@@ -163,11 +161,15 @@ async function unlocked(run: () => Promise<GitRun>): Promise<GitRun> {
   }
 }
 
+function refused(why: string): Refusal {
+  return { why, files: [] };
+}
+
 function refusalOf(run: GitRun): Refusal {
-  if (LOCKED.test(run.stderr)) return { why: "another git command is at work there", files: [] };
+  if (LOCKED.test(run.stderr)) return refused("another git command is at work there");
   const listed = [...run.stderr.matchAll(/^\t(.+)$/gm)];
   const named = [...run.stderr.matchAll(/^error: (?:Entry|Untracked working tree file) '(.+)' /gm)];
   const files = [...listed, ...named].map(([, file = ""]) => file);
   if (files.length > 0) return { why: "changes that are not committed are in the way", files };
-  return { why: gitError("", run).message.replace(/^git : /, ""), files: [] };
+  return refused(gitError("", run).message.replace(/^git : /, ""));
 }

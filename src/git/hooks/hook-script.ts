@@ -1,4 +1,5 @@
 // The text of our git hooks: for `sh` alone. They wait for a few quick git commands only, and write nothing to the terminal.
+import { z } from "zod";
 import { CHECKED_OUT, DETACHED_REF } from "../follow/state.ts";
 
 /** The hooks of follow mode (contract 7.4). Other changes are detected in git's files. */
@@ -15,7 +16,8 @@ const MADE_FOLDER = "# This folder was made for it.";
 export const EVENT_FILE = "ttyhq-event";
 
 /** How a hook reaches its session host: absolute paths, as hooks run with any PATH and as any user. */
-export type HookTarget = { readonly node: string; readonly main: string; readonly controlDir: string };
+export const HookTarget = z.object({ node: z.string(), main: z.string(), controlDir: z.string() });
+export type HookTarget = Readonly<z.infer<typeof HookTarget>>;
 
 /** How the user's own hook is run: sourced by its shell, or as a program. */
 export type KeptHook = { readonly kind: "shell"; readonly shell: string } | { readonly kind: "program" };

@@ -15,10 +15,9 @@ import {
 import type { Repository } from "../repository.ts";
 import type { FolderState } from "../worker/methods.ts";
 import { FolderStatus, type FolderStatusParts } from "./folder-status.ts";
-import { readTreeStatus, type TreeRead } from "./status.ts";
 import { TreeStatus } from "./tree-status.ts";
 
-export type LiveStatusParts = {
+type LiveStatusParts = {
   readonly program: Pick<GitProgram, "at">;
   readonly log: Pick<Log, "warn">;
   /** Milliseconds, monotonic. */
@@ -46,10 +45,7 @@ export class LiveStatus implements Disposable {
     let isExhausted = false;
     this.#parts = {
       ...{ gitAt, semaphore, log, now, onStatus },
-      treeOf: (repository) => {
-        const run = (): Promise<TreeRead> => readTreeStatus(gitAt(repository.root), repository);
-        return this.#tree(repository) ?? new TreeStatus({ repository, run, semaphore, now });
-      },
+      treeOf: (repository) => this.#tree(repository) ?? new TreeStatus(repository, { gitAt, semaphore, now }),
       onExhausted: (error) => {
         if (!isExhausted)
           log.warn({ error }, "no more folders can be watched: git status is read when it is asked for");

@@ -5,22 +5,16 @@ import type { Git } from "../git.ts";
 
 /** `git`: at the root of the worktree. */
 export async function readLosses(git: Git): Promise<WorktreeLosses> {
+  const untracked = ["--untracked-files=normal", "--ignored=traditional"];
   const [status, unpushed] = await Promise.all([
-    git.read(
-      "status",
-      "--porcelain",
-      "--no-renames",
-      "-z",
-      "--untracked-files=normal",
-      "--ignored=traditional",
-    ),
+    git.read("status", "--porcelain", "--no-renames", "-z", ...untracked),
     countUnpushed(git),
   ]);
   return { ...parseLosses(status), unpushed };
 }
 
 /** Parses `git status --porcelain --no-renames -z --ignored`. */
-export function parseLosses(status: string): Omit<WorktreeLosses, "unpushed"> {
+function parseLosses(status: string): Omit<WorktreeLosses, "unpushed"> {
   const files = status
     .split("\0")
     .filter((line) => line !== "")

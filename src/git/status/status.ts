@@ -105,7 +105,7 @@ export function treeStatus(repository: Repository, status: Status): TreeRead {
   return {
     status: {
       ...placeOf(repository, branch),
-      ...(ahead === undefined ? {} : { gitAheadCount: ahead, gitBehindCount: behind }),
+      ...{ gitAheadCount: ahead, gitBehindCount: behind },
       ...{ gitModifiedCount: modified, gitStagedCount: staged, gitDeletedCount: deleted },
       gitAddedCount: untracked,
       // Untracked files do not count as changes.

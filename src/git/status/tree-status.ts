@@ -1,12 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Semaphore } from "../../lib/async/semaphore.ts";
+import type { Git } from "../git.ts";
 import { STATUS_PAUSE_FACTOR } from "../git-limits.ts";
 import type { Repository } from "../repository.ts";
-import type { TreeRead } from "./status.ts";
+import { readTreeStatus, type TreeRead } from "./status.ts";
 
-export type TreeStatusParts = {
-  readonly repository: Repository;
-  readonly run: () => Promise<TreeRead>;
+type TreeStatusParts = {
+  /** A git in the folder that has read no config yet. */
+  readonly gitAt: (cwd: string) => Git;
   readonly semaphore: Pick<Semaphore, "take">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -22,8 +23,8 @@ export class TreeStatus {
   /** Resolves after the last read and a pause: git gets at most a fifth of a core for one tree. */
   #idle: Promise<void> = Promise.resolve();
 
-  constructor(parts: TreeStatusParts) {
-    this.repository = parts.repository;
+  constructor(repository: Repository, parts: TreeStatusParts) {
+    this.repository = repository;
     this.#parts = parts;
   }
 
@@ -40,11 +41,11 @@ export class TreeStatus {
   }
 
   async #begin(): Promise<TreeRead> {
-    const { now, semaphore, run } = this.#parts;
+    const { now, semaphore, gitAt } = this.#parts;
     await this.#idle;
     return await semaphore.take(async () => {
       const beganMs = now();
-      const read = run();
+      const read = readTreeStatus(gitAt(this.repository.root), this.repository);
       [this.#last, this.#next] = [{ beganMs, read }, undefined];
       const rest = (): Promise<void> =>
         pause(STATUS_PAUSE_FACTOR * (now() - beganMs), undefined, { ref: false });

@@ -153,7 +153,7 @@ async function readCounts(
 }
 
 /** The URL of the remote origin without its password; `undefined` without such a remote. */
-export async function readOrigin(git: Git): Promise<string | undefined> {
+async function readOrigin(git: Git): Promise<string | undefined> {
   // git fetches from the first of several URLs.
   const url = (await git.config()).find(({ key }) => key === "remote.origin.url")?.value;
   return url === undefined ? undefined : withoutPassword(url);

@@ -6,8 +6,8 @@ import { GitEventReply, GitNotification } from "../../protocol/schemas/follow.ts
 import { GitStatus } from "../../protocol/schemas/session.ts";
 import { FollowEntry } from "../follow/list.ts";
 import { MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
+import { HookTarget } from "../hooks/hook-script.ts";
 
-const HookTarget = z.object({ node: z.string(), main: z.string(), controlDir: z.string() });
 const Setup = z.object({ target: HookTarget.optional(), entries: z.array(FollowEntry) });
 export type Setup = z.infer<typeof Setup>;
 

@@ -1,14 +1,9 @@
+import type { WorktreeRecord } from "../../protocol/schemas/git.ts";
 import type { Git } from "../git.ts";
 import { linesOf } from "./side-by-side.ts";
 
 /** A commit compared with the base: commits that only one of them has, and changes since their merge base. */
-export type WorktreeStats = {
-  readonly commitsAhead: number;
-  readonly commitsBehind: number;
-  readonly filesChanged: number;
-  readonly insertions: number;
-  readonly deletions: number;
-};
+type WorktreeStats = Readonly<Required<NonNullable<WorktreeRecord["stats"]>>>;
 
 /** git detects renames among at most 200 files. A head without a merge base gets an empty line. */
 const SCRIPT = `

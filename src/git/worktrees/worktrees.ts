@@ -16,7 +16,7 @@ import { addWorktree, type WorktreeRequest } from "./new-worktree.ts";
 /** `user`: for whom follow mode follows. `signal`: aborts a change that has not begun. */
 export type Caller = { readonly user?: string; readonly signal?: AbortSignal };
 
-export type WorktreesParts = {
+type WorktreesParts = {
   readonly program: GitProgram;
   /** Follow mode must know of removed worktrees, and switches the main tree to the branch of a worktree. */
   readonly follow: {
@@ -60,11 +60,7 @@ export class Worktrees {
   }
 
   /** See `addWorktree`. */
-  async add(
-    path: string,
-    request: WorktreeRequest,
-    caller: Caller,
-  ): Promise<{ readonly path: string; readonly branch: string }> {
+  async add(path: string, request: WorktreeRequest, caller: Caller): ReturnType<typeof addWorktree> {
     return await this.#change(path, caller, (git, repository) => addWorktree(git, repository, request));
   }
 

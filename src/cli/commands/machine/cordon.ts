@@ -88,15 +88,18 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   const ended = end ? running : [];
   for (const { id } of ended) await client.remove(id);
   const left = end ? [] : running;
-  if (json)
+  if (json) {
     cli.stdout.write(jsonText({ machine, running: left.map(plainRecord), ended: ended.map(plainRecord) }));
-  else cli.stdout.write(report(machine ?? "the session host", left, ended, cli));
+  } else if (left.length > 0) {
+    cli.stdout.write(sessionTable(left, { now: Date.now(), width: cli.stdout.columns }));
+  } else {
+    const what = ended.length === 0 ? "" : `, ${ended.length} ended`;
+    cli.stdout.write(`${printable(machine ?? "the session host")} runs no sessions${what}\n`);
+  }
   if (left.length === 0) return ExitCode.Ok;
   const after = wait ? ` after ${duration(deadline / 1000)}` : "";
-  writeMessage(
-    cli.stderr,
-    `${left.length} sessions still run${after}; wait longer, or give --end to end them`,
-  );
+  const message = `${left.length} sessions still run${after}; wait longer, or give --end to end them`;
+  writeMessage(cli.stderr, message);
   return ExitCode.Failed;
 }
 
@@ -113,12 +116,14 @@ async function cordon(
   return { machine: remote.name, cordoned: remote.cordoned ?? false };
 }
 
-type Awaited = { readonly name: string; readonly deadlineMs: number; readonly isHost: boolean };
-
 /** The sessions of a machine that run at the deadline. A server may restart meanwhile; of a session host they would end. */
 async function remaining(
   client: Client,
-  { name, deadlineMs, isHost }: Awaited,
+  {
+    name,
+    deadlineMs,
+    isHost,
+  }: { readonly name: string; readonly deadlineMs: number; readonly isHost: boolean },
 ): Promise<readonly SessionRecord[]> {
   const end = performance.now() + deadlineMs;
   for (;;) {
@@ -132,17 +137,6 @@ async function remaining(
     }
     await pause(Math.min(POLL_MS, Math.max(0, restMs)));
   }
-}
-
-function report(
-  machine: string,
-  left: readonly SessionRecord[],
-  ended: readonly SessionRecord[],
-  cli: Cli,
-): string {
-  if (left.length > 0) return sessionTable(left, { now: Date.now(), width: cli.stdout.columns });
-  const what = ended.length === 0 ? "" : `, ${ended.length} ended`;
-  return `${printable(machine)} runs no sessions${what}\n`;
 }
 
 function deadlineOf(text: string): number {

@@ -2,8 +2,6 @@ import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import { query } from "../../query.ts";
 import { printable, table } from "../../text.ts";
 
-const HEADINGS = ["NAME", "STATUS", "RUNNING", "LABELS", "ADDRESS"] as const;
-
 export const addMachines = query({
   usage: "machines",
   summary: "list the machines of an HQ",
@@ -19,16 +17,12 @@ export const addMachines = query({
   toJson: ({ remotes }) => remotes,
   text: ({ remotes, running }, _, cli) => {
     const byName = remotes.toSorted((one, other) => one.name.localeCompare(other.name));
-    const rows = byName.map(({ name, cordoned, labels = {}, url }) => [
-      ...[printable(name), cordoned ? "cordoned" : "up"],
-      ...[String(running.filter(({ source }) => source === name).length)],
-      ...[
-        Object.entries(labels)
-          .map((label) => label.join("="))
-          .join(","),
-        printable(url),
-      ],
-    ]);
-    return table(HEADINGS, rows, cli.stdout.columns, ["NAME", "LABELS", "ADDRESS"]);
+    const rows = byName.map(({ name, cordoned, labels = {}, url }) => {
+      const count = running.filter(({ source }) => source === name).length;
+      const pairs = Object.entries(labels).map((label) => label.join("="));
+      return [printable(name), cordoned ? "cordoned" : "up", `${count}`, pairs.join(","), printable(url)];
+    });
+    const headings = ["NAME", "STATUS", "RUNNING", "LABELS", "ADDRESS"];
+    return table(headings, rows, cli.stdout.columns, ["NAME", "LABELS", "ADDRESS"]);
   },
 });
