@@ -1,4 +1,4 @@
-// What follow mode's hooks add to `git commit`: run with `node bench/git-hook.ts` after `npm run build`.
+// The cost of follow mode's hooks for `git commit`: run with `node bench/git-hook.ts` after `npm run build`.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -6,7 +6,7 @@ import { FollowRepository } from "../test/integration/git/follow-repository.ts";
 import { TestServer } from "../test/integration/harness/test-server.ts";
 
 const COMMITS = 40;
-/** Until what the last commit has set in motion is over. */
+/** Lets background work of the last commit finish. */
 const REST_MS = 400;
 
 type Kind = "without hooks" | "with hooks, no server" | "with hooks and server";

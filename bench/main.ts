@@ -1,4 +1,4 @@
-// Measures ttyhq and its peers side by side; README.md beside this file says what and why.
+// Measures ttyhq and its peers side by side; README.md beside this file describes it.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { describeMachine } from "./lib/machine.ts";
@@ -80,7 +80,7 @@ type Wanted = {
   json: string | undefined;
 };
 
-/** Throws Error with a sentence for whoever typed it. */
+/** Throws Error with a readable sentence. */
 function wanted(words: readonly string[]): Wanted | undefined {
   const { values } = parseArgs({
     args: [...words],
@@ -112,7 +112,7 @@ function named<T extends { readonly name: string }>(all: readonly T[], name: str
   return found;
 }
 
-/** Those that can take part; says of each other one why it cannot. */
+/** The peers that can take part; prints why the others cannot. */
 async function installed(peers: readonly Peer[]): Promise<readonly Peer[]> {
   const reasons = await Promise.all(peers.map((peer) => peer.missing()));
   peers.forEach((peer, at) => {
@@ -121,7 +121,7 @@ async function installed(peers: readonly Peer[]): Promise<readonly Peer[]> {
   return peers.filter((_, at) => reasons[at] === undefined);
 }
 
-/** Rounds in which every peer has its turn (A B C A B C …), each round beginning with another: noise hits all alike. */
+/** Rounds of all peers in rotated order (A B C, B C A, …), so that noise affects all alike. */
 async function measure(
   scenario: Scenario,
   peers: readonly Peer[],
@@ -164,7 +164,7 @@ async function main(words: readonly string[]): Promise<void> {
   console.log(`${asked.runs} rounds; each cell: median (least to most)\n`);
   const peers = await installed(asked.peers);
   const tallies: ScenarioTally[] = [];
-  // The round that runs ends first: it knows what it has started.
+  // The current round ends first: it knows its processes.
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   await using workshop = await Workshop.open();
@@ -178,7 +178,7 @@ async function main(words: readonly string[]): Promise<void> {
   writeFileSync(asked.json, `${JSON.stringify(result, rounded, 2)}\n`);
 }
 
-/** Nothing here is measured to more than six digits. */
+/** No measurement has more than six significant digits. */
 function rounded(_: string, value: unknown): unknown {
   return typeof value === "number" ? Number(value.toPrecision(6)) : value;
 }

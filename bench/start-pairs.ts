@@ -1,4 +1,4 @@
-// Starts of sessions with two builds beside each other: `node bench/start-pairs.ts OTHER/dist/main.js [ROUNDS]` after a build.
+// Compares session starts of two builds: `node bench/start-pairs.ts OTHER/dist/main.js [ROUNDS]` after a build.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { percentile } from "./lib/samples.ts";
@@ -9,7 +9,7 @@ import { MAIN, TtyhqProcess } from "./peers/ttyhq-process.ts";
 
 const STARTS = 40;
 const DEFAULT_ROUNDS = 6;
-/** The first session starts the git worker, whose start is no part of the others. */
+/** The first session starts the git worker, which is not part of the others. */
 const WORKER_START_MS = 700;
 const NANOSECONDS_PER_MS = 1e6;
 
@@ -64,7 +64,9 @@ class Build implements AsyncDisposable {
   }
 }
 
-/** Of all threads of a process that live now, to the nanosecond: the ticks of /proc/PID/stat are longer than a start. */
+/**
+ * CPU time of all current threads of a process, in nanoseconds: the ticks of /proc/PID/stat are longer than a start.
+ */
 function cpuMs(pid: number): number {
   const spent = readdirSync(`/proc/${pid}/task`).map((thread) => {
     const [ran] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ");
@@ -73,7 +75,7 @@ function cpuMs(pid: number): number {
   return spent.reduce((sum, each) => sum + each, 0);
 }
 
-/** The builds take turns at every session, so that what else the machine does meets both. */
+/** The builds alternate at every session, so that other load affects both. */
 async function round(mains: readonly string[], workshop: Workshop): Promise<readonly Measured[]> {
   await using stack = new AsyncDisposableStack();
   const builds: Build[] = [];

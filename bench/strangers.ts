@@ -1,5 +1,5 @@
-// How long /livez takes while strangers loop over everything that needs no login: `node bench/strangers.ts` after `npm run build`.
-// README.md beside this file says what is expected. The strangers run in a process of their own.
+// The latency of /livez while strangers request everything that needs no login: `node bench/strangers.ts` after `npm
+// run build`. README.md beside this file describes it. The strangers run in a separate process.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
@@ -7,11 +7,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { bearer, logIn, passwordServer } from "../test/integration/harness/password-server.ts";
 
 const STRANGERS = 50;
-/** Fewer than the calls that a user has in a minute. */
+/** Fewer than a user's calls per minute. */
 const SESSIONS = 90;
 const SECONDS = 15;
 const PROBE_EVERY_MS = 20;
-/** Until what the start of the sessions has set in motion is over. */
+/** Lets background work of the sessions' start finish. */
 const REST_MS = 5_000;
 
 type Ask = {
@@ -55,7 +55,7 @@ const KINDS: Readonly<Record<string, Ask>> = {
   handshake: { path: "/ws", headers: HANDSHAKE },
 };
 
-/** A stranger: asks as soon as there is an answer, until the process is ended. */
+/** A stranger: sends a request after each answer, until the process is ended. */
 async function loop(origin: string, kinds: readonly Ask[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: STRANGERS });
   const stranger = async (first: number): Promise<void> => {
@@ -98,7 +98,7 @@ async function measure(origin: string, name: string): Promise<string> {
   return `p50 ${at(0.5)}  p99 ${at(0.99)}  max ${at(0.9999)}`;
 }
 
-/** The floor: a server in a process of its own that answers everything with "ok", and reads no body. */
+/** The lower bound: a server in a separate process that answers everything with "ok", and reads no body. */
 function serveMinimal(): void {
   const server = createServer((incoming, response) => {
     incoming.resume();
@@ -106,13 +106,13 @@ function serveMinimal(): void {
   });
   server.on("upgrade", (_, socket) => {
     socket.on("error", () => {});
-    // Nobody reads on: without this the connections of a second take all file descriptors.
+    // Unread bodies would keep connections open and use up all file descriptors.
     socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", () => socket.destroy());
   });
   server.listen(0, "127.0.0.1", () => process.send?.(server.address()));
 }
 
-// Nobody who asks is left behind when the one that measures is gone.
+// Ends the strangers with the measuring process.
 if (process.connected) process.once("disconnect", () => process.exit());
 const [flag, origin = "", name = ""] = process.argv.slice(2);
 if (flag === "--minimal") serveMinimal();

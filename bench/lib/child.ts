@@ -7,10 +7,10 @@ const LINE_TIMEOUT_MS = 20_000;
 /** Between SIGTERM and SIGKILL. */
 const STOP_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
-/** Of each output; what came before is forgotten. */
+/** Kept of each output; earlier output is dropped. */
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 
-/** A process of the benchmark's own. Ends with the object. */
+/** A child process of the benchmark. Ends with the object. */
 export class Child implements AsyncDisposable {
   readonly pid: number;
   readonly #process: ChildProcess;
@@ -18,7 +18,7 @@ export class Child implements AsyncDisposable {
   #text = "";
   #wake = Promise.withResolvers<void>();
 
-  /** Throws Error where the command cannot be run. */
+  /** Throws Error if the command cannot be run. */
   static async start(command: readonly string[], more: { readonly cwd?: string } = {}): Promise<Child> {
     const [file = "", ...words] = command;
     const child = spawn(file, words, { ...more, stdio: ["ignore", "pipe", "pipe"] });
@@ -34,7 +34,7 @@ export class Child implements AsyncDisposable {
     child.on("exit", () => this.#wake.resolve());
   }
 
-  /** The first match in what it printed, or will print. Throws Error when it exits or keeps silent. */
+  /** The first match in past or future output. Throws Error when it exits or after a timeout. */
   async line(pattern: RegExp): Promise<RegExpExecArray> {
     return await withDeadline(
       this.#find(pattern),
@@ -43,7 +43,7 @@ export class Child implements AsyncDisposable {
     );
   }
 
-  /** All that it prints until it exits by itself. Throws Error for another exit code than 0. */
+  /** Its whole output until it exits by itself. Throws Error for another exit code than 0. */
   async output(timeoutMs: number): Promise<string> {
     await withDeadline(this.#exited, timeoutMs, this.#process.spawnargs.join(" "));
     // Its exit may be known before the last of its output.
@@ -91,7 +91,7 @@ export class Child implements AsyncDisposable {
   }
 }
 
-/** Ends a process that is not our child: SIGTERM, then SIGKILL. Throws Error when that does not help either. */
+/** Ends a process that is not our child: SIGTERM, then SIGKILL. Throws Error if it survives both. */
 export async function endProcess(pid: number): Promise<void> {
   if (await endsBy(pid, "SIGTERM")) return;
   if (!(await endsBy(pid, "SIGKILL"))) throw new Error(`process ${pid} does not end`);
@@ -107,7 +107,7 @@ async function endsBy(pid: number, signal: NodeJS.Signals): Promise<boolean> {
   return !isThere;
 }
 
-/** Whether the process was there to get the signal. */
+/** Whether the process existed when the signal was sent. */
 function signals(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);

@@ -4,12 +4,12 @@ import { openLink } from "../../src/remote/uplink.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Counts the remotes that an HQ says have left, as a page that is open hears of them. */
+/** Counts the remotes that an HQ reports as left, like an open page. */
 export class Departures implements Disposable {
   readonly #socket: SessionSocket;
   #count = 0;
 
-  /** Resolves when the HQ tells this one what happens. */
+  /** Resolves when the HQ has accepted the subscription. */
   static async watch(hq: string): Promise<Departures> {
     const departures = new Departures(hq);
     await departures.#socket.opened(CONNECT_TIMEOUT_MS);

@@ -1,15 +1,15 @@
-// What the servers' messages mean. A dialect takes the pieces of messages and hands on the output in them.
+// Message formats of the servers. A dialect receives pieces of messages and passes on the output in them.
 import { encodeFrame, FrameType } from "../../src/protocol/frame/frame.ts";
 import { encodeSubscribe, SubscribeFlag } from "../../src/protocol/frame/payload.ts";
 import type { Speech } from "./viewer-plan.ts";
 
-/** What a dialect finds in the messages. */
+/** The content of messages. */
 export type OutputSink = {
-  /** `position` is where in the session's output the bytes stand, if the server says so. */
+  /** `position` is the place of the bytes in the session's output, if the server reports it. */
   output(bytes: Uint8Array, position: number | undefined): void;
-  /** The server draws the screen instead of what came before `position`. */
+  /** The server draws the screen instead of the output before `position`. */
   resync(position: number): void;
-  /** The server agreed to show the session. */
+  /** The server accepted the subscription. */
   subscribed(): void;
   ended(): void;
   failed(reason: string): void;
@@ -18,7 +18,7 @@ export type OutputSink = {
 export type Dialect = {
   /** Sent as soon as the connection is open. */
   readonly opening: readonly Uint8Array[];
-  /** Whether the server says when it shows the session. */
+  /** Whether the server acknowledges the subscription. */
   readonly confirms: boolean;
   input(keys: Uint8Array): Uint8Array;
   begin(): void;
@@ -79,7 +79,7 @@ class TtydDialect implements Dialect {
 
 const OFFSET_BYTES = 8;
 const SIZE_BYTES = 8;
-/** Events, errors and the like are short; a longer one is a mistake of the server. */
+/** Events, errors and the like are short; a longer one is a defect of the server. */
 const MAX_SMALL_FRAME_BYTES = 64 * 1024;
 
 class V3Dialect implements Dialect {
@@ -87,13 +87,13 @@ class V3Dialect implements Dialect {
   readonly confirms = true;
   readonly #sink: OutputSink;
   readonly #sessionId: string;
-  /** Of the longest header that is read: an OUTPUT's or a RESYNC's. */
+  /** The longest header: that of an OUTPUT or a RESYNC. */
   readonly #head: Buffer;
   readonly #bodyStart: number;
   #length = 0;
   #type = 0;
   #position = 0;
-  /** The whole of a frame that is neither OUTPUT nor RESYNC; at most MAX_SMALL_FRAME_BYTES. */
+  /** A whole frame other than OUTPUT and RESYNC; at most MAX_SMALL_FRAME_BYTES. */
   #small: Buffer[] = [];
 
   constructor(speech: { readonly sessionId: string; readonly from: number }, sink: OutputSink) {

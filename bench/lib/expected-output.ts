@@ -1,24 +1,24 @@
 import { readFileSync } from "node:fs";
 import { throughTerminal } from "./load.ts";
 
-/** What a program's output will be, as data that can be sent to another process. */
+/** The expected output of a program, as data that can be sent to another process. */
 export type Expectation =
-  /** READY, the block of `file` that often, END. */
+  /** READY, repeated blocks of `file`, END. */
   | { readonly kind: "load"; readonly file: string; readonly count: number }
   /** The first `bytes` bytes that the program writes of the block repeated. */
   | { readonly kind: "burst"; readonly file: string; readonly bytes: number }
-  /** READY, then whatever is typed. */
+  /** READY, then all typed input. */
   | { readonly kind: "echo" };
 
 const encoder = new TextEncoder();
-/** The first line of every program but "burst", as it arrives. */
+/** The received first line of every program but "burst". */
 export const PREAMBLE: Uint8Array = encoder.encode("READY\r\n");
 const TRAILER = encoder.encode("END\r\n");
 const NOTHING = new Uint8Array(0);
 /** A comparison covers at most this much at once. */
 const STRIDE_BYTES = 1024 * 1024;
 
-/** One program's output from beginning to end; says whether bytes at a position are the right ones. */
+/** One program's whole output; checks bytes at a position. */
 export class ExpectedOutput {
   /** Bytes in all; infinite for "echo". */
   readonly length: number;
@@ -26,7 +26,7 @@ export class ExpectedOutput {
   readonly #trailer: Uint8Array;
   readonly #blockBytes: number;
   readonly #bodyEnd: number;
-  /** The block repeated, so that a stretch of STRIDE_BYTES from any place of the block is one view. */
+  /** The block, repeated so that STRIDE_BYTES from any place of it are one view. */
   readonly #tape: Buffer;
 
   constructor(expectation: Expectation) {
@@ -42,7 +42,7 @@ export class ExpectedOutput {
     );
   }
 
-  /** Whether `bytes`, which came at `position`, are what the program wrote there. */
+  /** Whether `bytes`, which arrived at `position`, are the program's output there. */
   matches(position: number, bytes: Uint8Array): boolean {
     if (position + bytes.length > this.length) return false;
     let done = 0;

@@ -10,22 +10,22 @@ import { ProcessGroup } from "./process-group.ts";
 import { Simulator } from "./simulator.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** Between two looks at the HQ. */
+/** Between two checks of the HQ. */
 const POLL_MS = 50;
-/** Between two lists: about what a page with many viewers asks. */
+/** Between two lists: about the rate of a page with many viewers. */
 const LIST_GAP_MS = 50;
-/** What a fleet may take to be known to its HQ. */
+/** The deadline until the HQ knows the whole fleet. */
 export const JOIN_TIMEOUT_MS = 60_000;
 
 export type FleetSize = { readonly remotes: number; readonly sessionsEach: number };
 
-/** One answer of GET /api/sessions, from asking to the last byte. */
+/** One answer of GET /api/sessions, from the request to the last byte. */
 export type ListTime = { readonly ms: number; readonly bytes: number };
 
-/** What an HQ says of itself that it knows. */
+/** The HQ's own counts. */
 export type Known = { readonly remotes: number; readonly sessions: number };
 
-/** An HQ that runs, simulated remotes that may join it, and the books on what the HQ uses. */
+/** A running HQ, simulated remotes that may join it, and the accounts of the HQ's resources. */
 export class FleetStage implements AsyncDisposable {
   readonly hq: Headquarters;
   readonly simulator: Simulator;
@@ -67,7 +67,7 @@ export class FleetStage implements AsyncDisposable {
     );
   }
 
-  /** Resolves as soon as the HQ knows that much; looks every POLL_MS. */
+  /** Resolves as soon as the HQ knows that much; polls every POLL_MS. */
   async until(isEnough: (known: Known) => boolean, timeoutMs: number, what: string): Promise<void> {
     await withDeadline(
       async (signal) => {
@@ -83,19 +83,22 @@ export class FleetStage implements AsyncDisposable {
     return { remotes, sessions };
   }
 
-  /** Remotes in GET /api/remotes, and the sessions that it says they have. */
+  /** The number of remotes in GET /api/remotes, and the sessions that it reports for them. */
   async remotes(): Promise<Known> {
     const remotes = await this.#caller.call(endpoints.listRemotes);
     const sessions = remotes.reduce((sum, { sessionIds }) => sum + sessionIds.length, 0);
     return { remotes: remotes.length, sessions };
   }
 
-  /** Sessions in GET /api/sessions. */
+  /** The number of sessions in GET /api/sessions. */
   async listed(): Promise<number> {
     return (await this.#caller.call(endpoints.listSessions)).length;
   }
 
-  /** Lists, one after the other with a pause, until `isOver`. Not parsed: it is the HQ that is measured. */
+  /**
+   * Requests lists, one after the other with a pause, until `isOver`. They are not parsed, because only the HQ is
+   * measured.
+   */
   async times(isOver: () => boolean): Promise<readonly ListTime[]> {
     const times: ListTime[] = [];
     while (!isOver()) {
@@ -116,7 +119,7 @@ export class FleetStage implements AsyncDisposable {
     return { ms: (nowUs() - beganUs) / 1000, bytes };
   }
 
-  /** The HQ first: remotes that go before it would be many things to say in its log. */
+  /** Stops the HQ first: remotes that leave before it would fill its log. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#sender[Symbol.dispose]();
     await this.hq[Symbol.asyncDispose]();

@@ -1,11 +1,11 @@
-// A process of the benchmark's own that does as it is asked: what makes load must not slow down what measures.
+// A helper process of the benchmark: generating load must not slow down the measurement.
 import { type ChildProcess, fork } from "node:child_process";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 
-/** The longest that any one call may take, unless the caller says otherwise. */
+/** The longest duration of a call, unless the caller sets another. */
 const CALL_TIMEOUT_MS = 60_000;
 
-/** What a helper can be asked. Words and answers are data: they travel between processes. */
+/** The calls of a helper. Arguments and answers are data that can be sent between processes. */
 export type Calls = Readonly<Record<string, (...words: never[]) => Promise<unknown>>>;
 
 type CallMessage = { readonly id: number; readonly name: string; readonly words: readonly unknown[] };
@@ -13,7 +13,7 @@ type AnswerMessage =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: string };
 
-/** One object a call, answered in any order. Disposing of it ends the process at once. */
+/** One object per call, answered in any order. Disposal ends the process at once. */
 export class Helper<C extends Calls> implements Disposable {
   readonly #child: ChildProcess;
   readonly #about: string;
@@ -38,7 +38,7 @@ export class Helper<C extends Calls> implements Disposable {
     return this.#child.pid ?? 0;
   }
 
-  /** Throws Error with what went wrong there, or when it takes too long. */
+  /** Throws Error with the helper's failure, or after a timeout. */
   async call<N extends keyof C & string>(
     name: N,
     words: Parameters<C[N]>,
@@ -58,7 +58,7 @@ export class Helper<C extends Calls> implements Disposable {
   }
 }
 
-/** Makes this process a helper; it ends when its parent does. */
+/** Turns this process into a helper; it ends with its parent. */
 export function answerCalls(calls: Calls): void {
   const answer = async ({ id, name, words }: CallMessage): Promise<AnswerMessage> => {
     try {

@@ -1,11 +1,11 @@
-// What the programs write: blocks that repeat, so that a viewer can compare every byte at the speed of memcmp.
+// The programs' output: repeating blocks, so that a viewer can compare every byte at the speed of memcmp.
 
 const PLAIN_LINES = 640;
 const ANSI_LINES = 320;
 
 export type LoadKind = "plain" | "ansi";
 
-/** Log lines as a server writes them: ASCII, 80 to 130 characters, no escapes. About 64 KiB. */
+/** Typical log lines: ASCII, 80 to 130 characters, no escapes. About 64 KiB. */
 export function plainBlock(): Uint8Array {
   const lines = Array.from({ length: PLAIN_LINES }, (_, i) => {
     const time = `2026-03-01T12:${two(i % 60)}:${two((i * 7) % 60)}.${100 + ((i * 37) % 900)}Z`;
@@ -15,7 +15,10 @@ export function plainBlock(): Uint8Array {
   return block(lines);
 }
 
-/** What full-screen programs write: 256 colours, attributes, cursor moves, box drawing, CJK and emoji. About 64 KiB. */
+/**
+ * Typical output of full-screen programs: 256 colours, attributes, cursor moves, box drawing, CJK and emoji. About 64
+ * KiB.
+ */
 export function ansiBlock(): Uint8Array {
   const lines = Array.from({ length: ANSI_LINES }, (_, i) => {
     const colour = `\x1b[38;5;${i % 256};48;5;${(i * 3) % 256}m`;
@@ -27,7 +30,7 @@ export function ansiBlock(): Uint8Array {
   return block(lines);
 }
 
-/** What arrives for what a program writes: the terminal sends every LF as CR LF. */
+/** The received form of a program's output: the terminal sends every LF as CR LF. */
 export function throughTerminal(bytes: Uint8Array): Uint8Array {
   const arrived = new Uint8Array(bytes.length + bytes.filter((byte) => byte === LF).length);
   let at = 0;

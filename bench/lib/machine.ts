@@ -1,13 +1,13 @@
 import { cpus, loadavg, release, type as systemName, totalmem } from "node:os";
 
-/** Where the numbers come from; without it they mean nothing. */
+/** The machine of the measurement, without which the numbers mean nothing. */
 export type MachineDescription = {
   readonly cores: number;
   readonly model: string;
   readonly memoryGiB: number;
   readonly kernel: string;
   readonly node: string;
-  /** Over the minute before the run: what else the machine was doing. */
+  /** Over the minute before the run: the machine's other load. */
   readonly loadBefore: number;
 };
 

@@ -1,16 +1,16 @@
-// Reads /proc: what a server and all its processes use, without the programs that run in its terminals.
+// Reads a server's resource use from /proc, without the programs in its terminals.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** Of the kernel's clock ticks a second; fixed on Linux. */
+/** The kernel's clock ticks per second; fixed on Linux. */
 const TICKS_PER_SECOND = 100;
 const KIB = 1024;
 
-/** The processes below some roots, the roots with them, but not those of the given program. */
+/** The processes below some roots, including these, but without those of the given program. */
 export class ProcessGroup {
   readonly #roots: readonly number[];
   readonly #program: string;
 
-  /** `program` is the path of the executable that does not count. */
+  /** `program`: the path of the executable that does not count. */
   constructor(roots: readonly number[], program: string) {
     this.#roots = roots;
     this.#program = program;
@@ -25,7 +25,7 @@ export class ProcessGroup {
     return sum(ticks) / TICKS_PER_SECOND;
   }
 
-  /** The sum of each process's resident memory at its highest. */
+  /** The sum of each process's peak resident memory. */
   peakBytes(): number {
     return sum(this.pids().map((pid) => field(pid, "status", "VmHWM")));
   }
@@ -34,7 +34,7 @@ export class ProcessGroup {
     return sum(this.pids().map((pid) => field(pid, "status", "VmRSS")));
   }
 
-  /** As resident, but what several processes share is divided among them. */
+  /** Like resident, but shared memory is divided among its processes. */
   proportionalBytes(): number {
     return sum(this.pids().map((pid) => field(pid, "smaps_rollup", "Pss")));
   }
@@ -71,13 +71,13 @@ function executable(pid: number): string | undefined {
   }
 }
 
-/** What follows the command's name in /proc/PID/stat, from the state on; empty for a process that is gone. */
+/** The fields of /proc/PID/stat after the command's name; empty if the process has ended. */
 function statFields(pid: number): readonly string[] {
   const text = read(pid, "stat");
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
-/** In bytes; 0 where the process is gone. */
+/** In bytes; 0 if the process has ended. */
 function field(pid: number, file: string, name: string): number {
   const found = new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(read(pid, file));
   return Number(found?.[1] ?? 0) * KIB;

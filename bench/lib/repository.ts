@@ -12,8 +12,8 @@ const IDENTITY = ["-c", "user.name=bench", "-c", "user.email=bench@example.com"]
 export type RepositorySize = { readonly files: number; readonly worktrees: number };
 
 /**
- * A repository in that directory, made once: small files, and linked worktrees each of which is a commit ahead; every
- * third holds an edit. Returns its path.
+ * A repository in that directory, created once: small files, and linked worktrees that are a commit ahead; every third
+ * has an edit. Returns its path.
  */
 export async function makeRepository(
   directory: string,
@@ -40,7 +40,10 @@ export async function makeRepository(
   return repository;
 }
 
-/** `git status` in each worktree, as many at a time as there are cores, in milliseconds: nobody can do without. */
+/**
+ * The duration of `git status` in each worktree, as many at a time as there are cores, in milliseconds: the lower
+ * bound.
+ */
 export async function statusOfAll(repository: string, worktrees: number): Promise<number> {
   const trees = [repository, ...Array.from({ length: worktrees }, (_, at) => `${repository}-${at}`)];
   const began = performance.now();

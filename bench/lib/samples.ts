@@ -1,9 +1,9 @@
-// Arithmetic on measured values. Nothing here knows what was measured.
+// Statistics of measured values, independent of the measurement.
 
-/** The middle and the ends of a set of values. */
+/** The median and the extremes of a set of values. */
 export type Spread = { readonly median: number; readonly min: number; readonly max: number };
 
-/** Throws RangeError for no values. */
+/** Throws RangeError without values. */
 export function spread(values: readonly number[]): Spread {
   return { median: percentile(values, 50), min: percentile(values, 0), max: percentile(values, 100) };
 }

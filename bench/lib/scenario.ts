@@ -6,23 +6,23 @@ export type Metric = {
   readonly unit: string;
   /** Digits after the point. */
   readonly digits: number;
-  /** What the value of the same round is compared with. */
+  /** The comparisons with values of the same round. */
   readonly versus?: readonly Versus[];
 };
 
-/** A comparison with what the named peer came to in the same round. */
+/** A comparison with the named peer's value of the same round. */
 export type Versus = { readonly peer: string; readonly as: "ratio" | "difference" };
 
-/** Values of one round, by metric; what does not apply to the peer is left out. */
+/** Values of one round, by metric; inapplicable ones are left out. */
 export type Values = Readonly<Record<string, number>>;
 
 export type Scenario = {
   readonly name: string;
   readonly title: string;
-  /** Runs only when it is asked for by name. */
+  /** Runs only if it is named. */
   readonly isOptional: boolean;
   readonly metrics: readonly Metric[];
   takes(peer: Peer): boolean;
-  /** One round. Starts and ends whatever it needs; throws Error where the peer does not do its work. */
+  /** One round. Starts and ends everything that it needs; throws Error if the peer fails. */
   run(peer: Peer, workshop: Workshop): Promise<Values>;
 };

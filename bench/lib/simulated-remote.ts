@@ -12,12 +12,12 @@ import { createSender } from "../../src/remote/send.ts";
 import { SimulatedSessions } from "./simulated-sessions.ts";
 import { SimulatedSocket } from "./simulated-socket.ts";
 
-/** More than the pause between two health checks. */
+/** Longer than the pause between two health checks. */
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * A machine as its HQ sees it: an origin of its own, the health, the list, single sessions and /ws, opened by the token
- * that it registers with. It joins and stays as a real one does, by the same code.
+ * A machine as its HQ sees it: an origin of its own, the health, the list, single sessions and /ws, protected by the
+ * token of its registration. It joins and stays with the code of a real remote.
  */
 export class SimulatedRemote {
   readonly sessions: SimulatedSessions;
@@ -48,7 +48,7 @@ export class SimulatedRemote {
     });
   }
 
-  /** Joins the HQ, and stays in it until this process ends. Resolves when it has been taken in. */
+  /** Joins the HQ, and stays until this process ends. Resolves when it has been accepted. */
   async join(hq: string): Promise<void> {
     const joined = Promise.withResolvers<void>();
     const sender = createSender({ url: hq, headers: {} });
@@ -58,7 +58,7 @@ export class SimulatedRemote {
       request: { id: this.#id, name: this.#name, url: this.#url(), token: this.#token },
       backend: this.sessions,
       uplinks: () => ({ isOpen: true, closed: 0 }),
-      // Its first line says that it was taken in; of refusals there is one a try, and the tries go on.
+      // Its first line reports the acceptance; each refused attempt reports one, and attempts continue.
       log: { info: () => joined.resolve(), warn: () => {} },
       now: Date.now,
       random: Math.random,
@@ -66,7 +66,7 @@ export class SimulatedRemote {
     await joined.promise;
   }
 
-  /** From now on it takes connections and answers nothing, as a machine that is stopped. */
+  /** From now on it accepts connections and answers nothing, like a stopped machine. */
   hang(): void {
     this.#isHanging = true;
     this.#socket.isHanging = true;

@@ -4,12 +4,12 @@ import type { SourcePosition } from "../../src/protocol/directory/session-change
 import { type ServerEvent, sessionEvent } from "../../src/protocol/frame/event.ts";
 import type { SessionRecord } from "../../src/protocol/schemas/session.ts";
 
-/** Of so many events one is the end of a session, and the next the start of another in its place. */
+/** Of that many events one is the end of a session, and the next the start of another in its place. */
 const EVENTS_A_TURNOVER = 10;
 const OLDEST_MS = 24 * 3_600_000;
 const WORDS = ["npm", "run", "test", "--", "--watch", "src/components/billing"];
 
-/** The sessions of a machine that has none: records that look like real ones, as many as at the beginning for good. */
+/** The sessions of a machine without terminals: realistic records, in constant number. */
 export class SimulatedSessions {
   readonly #records = new Map<string, SessionRecord>();
   readonly #events = new Emitter<ServerEvent>();
@@ -38,12 +38,12 @@ export class SimulatedSessions {
     return this.#records.get(id);
   }
 
-  /** As a backend's. */
+  /** Like a backend's. */
   watch(listener: (event: ServerEvent) => void): Disposable {
     return this.#events.on(listener);
   }
 
-  /** Something happens: a program sets another title, and now and then a session is removed and another one starts. */
+  /** Simulates an event: a new title, and now and then a removed and a new session. */
   stir(): void {
     const turn = ++this.#stirred % EVENTS_A_TURNOVER;
     const [oldest] = this.#records.values();

@@ -1,4 +1,4 @@
-// The /ws of a simulated remote: whoever asks hears what happens to its sessions; none of them can be looked at.
+// The /ws of a simulated remote: subscribers get server events; sessions cannot be watched.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -16,10 +16,10 @@ export class SimulatedSocket {
   });
   readonly #watchers = new Set<WebSocket>();
   readonly #position: () => SourcePosition;
-  /** Takes connections and messages and does nothing with them. */
+  /** Accepts connections and messages and ignores them. */
   isHanging = false;
 
-  /** `position`: of the sessions that it tells of. */
+  /** `position`: of the reported sessions. */
   constructor(position: () => SourcePosition) {
     this.#position = position;
   }

@@ -1,12 +1,12 @@
-// What the benchmark asks of a process full of simulated remotes.
+// The benchmark's calls to a process with simulated remotes.
 
 export type SimulatorCalls = {
-  /** Makes so many remotes with so many sessions each; they listen. */
+  /** Creates listening remotes with sessions. */
   open(remotes: number, sessionsEach: number): Promise<void>;
-  /** All join the HQ at once, as after its restart; resolves when each was told that it is in. */
+  /** All join the HQ at once, as after its restart; resolves when each was accepted. */
   join(hq: string): Promise<void>;
-  /** So many events, one after the other over all remotes in turn, spread evenly over that time. */
+  /** Sends that many events, spread evenly over all remotes and the time. */
   stir(events: number, durationMs: number): Promise<void>;
-  /** The first remote takes connections and answers nothing from now on. */
+  /** From now on the first remote accepts connections and answers nothing. */
   hang(): Promise<void>;
 };

@@ -1,10 +1,10 @@
-// The process that simulated remotes live in. Started by Simulator.
+// The process of simulated remotes. Started by Simulator.
 import { setTimeout as sleep } from "node:timers/promises";
 import { answerCalls } from "./helper.ts";
 import { SimulatedRemote } from "./simulated-remote.ts";
 import type { SimulatorCalls } from "./simulator-calls.ts";
 
-/** Events come in handfuls: timers are no finer than this. */
+/** Events come in groups, because timers are no finer than this. */
 const TICK_MS = 20;
 
 const remotes: SimulatedRemote[] = [];

@@ -1,10 +1,10 @@
 import { Helper } from "./helper.ts";
 import type { SimulatorCalls } from "./simulator-calls.ts";
 
-/** Beyond the time that the events themselves take. */
+/** In addition to the time of the events themselves. */
 const STIR_GRACE_MS = 30_000;
 
-/** Remotes of an HQ that have no terminals, in a process of their own. Disposing of it ends them without a word. */
+/** Remotes of an HQ without terminals, in a separate process. Disposal ends them without notice. */
 export class Simulator implements Disposable {
   readonly #helper: Helper<SimulatorCalls>;
 
@@ -28,17 +28,17 @@ export class Simulator implements Disposable {
     return this.#helper.pid;
   }
 
-  /** All join that HQ at once; resolves when each was told that it is in. */
+  /** All join that HQ at once; resolves when each was accepted. */
   async join(hq: string): Promise<void> {
     await this.#helper.call("join", [hq]);
   }
 
-  /** So many events of sessions, evenly spread over all remotes and that time; resolves when they were sent. */
+  /** Sends that many session events, evenly spread over all remotes and that time; resolves when they were sent. */
   async stir(events: number, durationMs: number): Promise<void> {
     await this.#helper.call("stir", [events, durationMs], durationMs + STIR_GRACE_MS);
   }
 
-  /** One of them takes connections and answers nothing from now on. */
+  /** One of them accepts connections and answers nothing from now on. */
   async hang(): Promise<void> {
     await this.#helper.call("hang", []);
   }

@@ -5,12 +5,12 @@ import type { Sight } from "./viewer.ts";
 import { type RemoteViewer, ViewerProcess } from "./viewer-process.ts";
 import type { Work, Workshop } from "./workshop.ts";
 
-/** What a server still has to do once its viewers have everything, such as writing to disk, counts as well. */
+/** A server's remaining work after the last byte, such as writing to disk, counts as well. */
 export const SETTLE_MS = 300;
 
 export const MIB = 1024 * 1024;
 
-/** A server that runs, a process for viewers, and the books on what the server uses. */
+/** A running server, a process for viewers, and the accounts of the server's resources. */
 export class Stage implements AsyncDisposable {
   readonly server: Server;
   readonly viewers: ViewerProcess;
@@ -28,7 +28,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /**
-   * A session with `count` viewers who all wait for the key; the first has seen the program's first line. Where each
+   * A session with `count` viewers that all wait for the key; the first has seen the program's first line. If each
    * viewer has a program of its own, all have.
    */
   async audience(work: Work, count: number, isShared: boolean): Promise<readonly RemoteViewer[]> {
@@ -43,7 +43,7 @@ export class Stage implements AsyncDisposable {
     return [first, ...(await Promise.all(others))];
   }
 
-  /** Types the key, waits until all viewers have everything. `seconds` is the time of the slowest. */
+  /** Types the key, and waits until all viewers have everything. `seconds` is the time of the slowest. */
   async perform(
     viewers: readonly RemoteViewer[],
     isShared: boolean,
@@ -62,7 +62,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** Throws Error when something was wrong on the way. */
+/** Throws Error if a viewer reported a fault. */
 export function wholeUs(sight: Sight): number {
   if (sight.error !== undefined || sight.wholeUs === undefined) {
     throw new Error(sight.error ?? `only ${sight.bytes} bytes came`);

@@ -1,23 +1,23 @@
 import { type Spread, spread } from "./samples.ts";
 import type { Metric, Scenario, Values, Versus } from "./scenario.ts";
 
-/** One metric of one peer: a value for each round in which there was one. */
+/** One metric of one peer: the values of the successful rounds. */
 export type Column = {
   readonly metric: string;
   readonly unit: string;
   readonly values: readonly number[];
   readonly spread: Spread;
-  /** Those of the metric's comparisons whose peer took part. */
+  /** The metric's comparisons with participating peers. */
   readonly versus: readonly Comparison[];
 };
 
-/** Made round by round with the other peer's value of that round, then the middle taken. */
+/** Computed for each round with the other peer's value of that round, then the median. */
 export type Comparison = Versus & { readonly spread: Spread };
 
 export type PeerTally = {
   readonly peer: string;
   readonly columns: readonly Column[];
-  /** What went wrong, one sentence a round; such a round gives no values. */
+  /** One sentence for each failed round, which gives no values. */
   readonly failures: readonly string[];
 };
 
@@ -29,7 +29,7 @@ export type ScenarioTally = {
 
 const MAX_FAILURE_LENGTH = 400;
 
-/** The values of one scenario as the rounds bring them. As many rounds as were asked for, which is what bounds it. */
+/** The values of one scenario by round. Bounded by the requested number of rounds. */
 export class Tally {
   readonly #scenario: Scenario;
   /** By peer, then round. */

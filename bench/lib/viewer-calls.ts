@@ -1,19 +1,19 @@
-// What the benchmark asks of a process full of viewers, and what comes back.
+// The benchmark's calls to a process of viewers, and their results.
 import type { Expectation } from "./expected-output.ts";
 import type { Sight } from "./viewer.ts";
 import type { ViewerPlan } from "./viewer-plan.ts";
 
-/** Until what a viewer is waited for. */
+/** The milestones of a viewer. */
 export type Until = "ready" | "whole" | "over";
 
 export type ViewerCalls = {
-  /** Makes a session without looking at it. */
+  /** Creates a session without watching it. */
   create(plan: ViewerPlan): Promise<void>;
-  /** Creates where the plan says so, connects, subscribes; the number of the new viewer and when it began. */
+  /** Creates if planned, connects, subscribes; returns the number of the new viewer and its start. */
   open(plan: ViewerPlan, expectation: Expectation): Promise<{ viewer: number; beganUs: number }>;
   wait(viewer: number, until: Until): Promise<Sight>;
   sight(viewer: number): Promise<Sight>;
-  /** Types one key for each; when the first was typed. */
+  /** Types one key for each; returns the time of the first. */
   press(viewers: readonly number[]): Promise<number>;
   echo(viewer: number, count: number, gapMs: number): Promise<number[]>;
   pause(viewer: number): Promise<void>;

@@ -1,4 +1,4 @@
-// The process that viewers live in. Started by ViewerProcess.
+// The process of viewers. Started by ViewerProcess.
 import { nowUs } from "./clock.ts";
 import { type Expectation, ExpectedOutput } from "./expected-output.ts";
 import { answerCalls } from "./helper.ts";
@@ -6,7 +6,7 @@ import { createSession, Viewer } from "./viewer.ts";
 import type { ViewerCalls } from "./viewer-calls.ts";
 
 const viewers = new Map<number, Viewer>();
-/** One for each expectation: fifty viewers of one load share the tape. */
+/** One for each expectation: viewers of one load share the data. */
 const expected = new Map<string, ExpectedOutput>();
 let last = 0;
 

@@ -6,7 +6,7 @@ import type { ViewerPlan } from "./viewer-plan.ts";
 
 type ViewerHelper = Helper<ViewerCalls>;
 
-/** A process of its own for viewers; disposing of it closes them all. */
+/** A separate process for viewers; disposal closes them all. */
 export class ViewerProcess implements Disposable {
   readonly #helper: ViewerHelper = new Helper(new URL("viewer-main.ts", import.meta.url), "the viewers");
 
@@ -23,7 +23,7 @@ export class ViewerProcess implements Disposable {
     return new RemoteViewer(this.#helper, viewer, beganUs);
   }
 
-  /** Types a key for each viewer, one after the other; the time of the first. */
+  /** Types a key for each viewer, one after the other; returns the time of the first. */
   async press(viewers: readonly RemoteViewer[]): Promise<number> {
     return await this.#helper.call("press", [viewers.map((viewer) => viewer.number)]);
   }
@@ -36,7 +36,7 @@ export class ViewerProcess implements Disposable {
 /** A viewer in another process. */
 export class RemoteViewer {
   readonly number: number;
-  /** When its session began to be made or its connection to be opened. */
+  /** When it began to create its session or to connect. */
   readonly beganUs: number;
   readonly #helper: Pick<ViewerHelper, "call">;
 

@@ -5,23 +5,23 @@ import { type ExpectedOutput, PREAMBLE } from "./expected-output.ts";
 import type { ViewerPlan } from "./viewer-plan.ts";
 import { WebSocketClient } from "./websocket.ts";
 
-/** What a viewer saw up to now. Times are those of nowUs(). */
+/** A viewer's state. Times are those of nowUs(). */
 export type Sight = {
-  /** Output that came over the wire. */
+  /** Received bytes of output. */
   readonly bytes: number;
-  /** Where in the session's output this viewer is. */
+  /** This viewer's position in the session's output. */
   readonly position: number;
   readonly firstUs: number | undefined;
-  /** When the last expected byte came. */
+  /** When the last expected byte arrived. */
   readonly wholeUs: number | undefined;
   readonly resyncs: number;
-  /** What was wrong: a byte that differs, a gap, an error of the server. */
+  /** The fault: a wrong byte, a gap, an error of the server. */
   readonly error: string | undefined;
 };
 
 const KEY = Uint8Array.of("k".charCodeAt(0));
 
-/** Somebody who looks at one session and compares every byte with what the program wrote. */
+/** Watches one session and compares every byte with the program's output. */
 export class Viewer implements Disposable, OutputSink {
   readonly #expected: ExpectedOutput;
   readonly #dialect: Dialect;
@@ -56,29 +56,29 @@ export class Viewer implements Disposable, OutputSink {
     );
   }
 
-  /** Connects and asks for the session; resolves when the server has agreed. */
+  /** Connects and subscribes; resolves when the server has accepted. */
   async open(): Promise<void> {
     await this.#client.opened;
     for (const message of this.#dialect.opening) this.#client.send(message);
     if (this.#dialect.confirms) await this.#subscribed.promise;
   }
 
-  /** Resolves when the program's first line was seen. */
+  /** Resolves when the program's first line has arrived. */
   async ready(): Promise<void> {
     await this.#ready.promise;
   }
 
-  /** Resolves when every expected byte has come. */
+  /** Resolves when every expected byte has arrived. */
   async whole(): Promise<void> {
     await this.#whole.promise;
   }
 
-  /** Resolves when the server says that the session is over, or closes. */
+  /** Resolves when the server reports the session's end, or closes. */
   async over(): Promise<void> {
     await this.#over.promise;
   }
 
-  /** Types one key; returns when. */
+  /** Types one key; returns its time. */
   press(): number {
     const pressedUs = nowUs();
     this.#client.send(this.#dialect.input(KEY));
@@ -175,7 +175,7 @@ export class Viewer implements Disposable, OutputSink {
     this.#whole.resolve();
   }
 
-  /** Keeps the first reason; whoever waits is told, and does not wait for its deadline. */
+  /** Keeps the first reason; waiting callers are rejected before their deadline. */
   #fail(reason: string): void {
     this.#error ??= reason;
     this.#lose(reason);
@@ -192,7 +192,7 @@ export class Viewer implements Disposable, OutputSink {
   }
 }
 
-/** Makes the session of a plan that begins with a POST. Throws Error with the server's answer if it is not 201. */
+/** Creates the session of a plan with a POST. Throws Error with the server's answer unless it is 201. */
 export async function createSession(port: number, create: NonNullable<ViewerPlan["create"]>): Promise<void> {
   const answered = Promise.withResolvers<string>();
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(create.body) };

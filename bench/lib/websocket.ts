@@ -1,5 +1,5 @@
-// A WebSocket client that does as little as it can: no masking (the key is zero, which costs nothing), no copies,
-// messages handed on in the pieces in which they come. The load generator must not be what is measured.
+// A WebSocket client with minimal work: no masking (the key is zero, which costs nothing), no copies, messages passed
+// on in the received pieces. The load generator must not be the bottleneck.
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 
@@ -10,12 +10,12 @@ const MAX_HANDSHAKE_BYTES = 16 * 1024;
 const MAX_HEADER_BYTES = 10;
 const Opcode = { Continuation: 0, Text: 1, Binary: 2, Close: 8, Ping: 9, Pong: 10 } as const;
 
-/** What becomes of messages. Pieces are views of a buffer that is used again: nothing may keep them. */
+/** Receives messages. Pieces are views of a reused buffer, which nothing may keep. */
 export type MessageSink = {
   begin(): void;
   piece(bytes: Uint8Array): void;
   end(): void;
-  /** The connection is over, for whatever reason. */
+  /** The connection ended, for any reason. */
   closed(reason: string): void;
 };
 
@@ -33,7 +33,7 @@ export class WebSocketClient implements Disposable {
   #isLast = true;
   #isControl = false;
   #opcode = 0;
-  /** At most 125 bytes, which is what a control message may carry. */
+  /** At most 125 bytes, the limit of a control message. */
   #control: Buffer[] = [];
   #bytesPerSecond: number | undefined;
   #isPaused = false;
@@ -55,7 +55,7 @@ export class WebSocketClient implements Disposable {
     this.#socket.on("close", () => this.#close("connection closed"));
   }
 
-  /** Resolves when the server has agreed to the upgrade. */
+  /** Resolves when the server has accepted the upgrade. */
   get opened(): Promise<void> {
     return this.#opened.promise;
   }
@@ -69,7 +69,7 @@ export class WebSocketClient implements Disposable {
     this.#socket.write(Buffer.concat([header, message]));
   }
 
-  /** Reads no more than that, until it is called with undefined. */
+  /** Limits reading to that rate, until it is called with undefined. */
   throttle(bytesPerSecond: number | undefined): void {
     this.#bytesPerSecond = bytesPerSecond;
     if (bytesPerSecond === undefined && !this.#isPaused) this.#socket.resume();

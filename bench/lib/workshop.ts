@@ -9,17 +9,17 @@ import { pidsOf } from "./process-group.ts";
 const COMPILE_TIMEOUT_MS = 60_000;
 const MIB = 1024 * 1024;
 
-/** What a program in a terminal is started with, and what will come of it. */
+/** The arguments of a program in a terminal, and its expected output. */
 export type Work = {
   readonly words: readonly string[];
   readonly expectation: Expectation;
-  /** Of output between the key that starts it and its end; 0 where nothing does. */
+  /** Bytes of output between the start key and the end; 0 without a start key. */
   readonly bytes: number;
 };
 
 /**
- * The tools of one run: C programs, compiled where they are older than their source, and the blocks they write. The
- * directory is the run's own, so every process that runs `program` from it was started by this run.
+ * The tools of one run: C programs, compiled if they are older than their source, and the blocks that they write. The
+ * directory belongs to the run, so this run started every process of `program` in it.
  */
 export class Workshop implements AsyncDisposable {
   readonly directory: string;
@@ -41,7 +41,7 @@ export class Workshop implements AsyncDisposable {
     for (const kind of ["plain", "ansi"] as const) writeFileSync(this.#file(kind), this.#blocks[kind]);
   }
 
-  /** The program that runs in the terminals. */
+  /** The program in the terminals. */
   get program(): string {
     return join(this.directory, "program");
   }
@@ -50,7 +50,7 @@ export class Workshop implements AsyncDisposable {
     return join(this.directory, "floor");
   }
 
-  /** At least that much output, as fast as the terminal takes it, once a key was typed. */
+  /** At least that much output, at the terminal's speed, after a key. */
   load(kind: LoadKind, mebibytes: number): Work {
     const block = throughTerminal(this.#blocks[kind]).length;
     const count = Math.ceil((mebibytes * MIB) / block);
@@ -67,12 +67,12 @@ export class Workshop implements AsyncDisposable {
     return { words, expectation: { kind: "burst", file: this.#file("plain"), bytes }, bytes: 0 };
   }
 
-  /** Says READY, then sends back what is typed. */
+  /** Prints READY, then echoes its input. */
   echo(): Work {
     return { words: ["echo"], expectation: { kind: "echo" }, bytes: 0 };
   }
 
-  /** The words of a program that writes log lines above a line that counts the keys: "key N". */
+  /** The arguments of a program that writes log lines above a line that counts the keys: "key N". */
   typing(bytesPerSecond: number): readonly string[] {
     return ["typing", this.#file("plain"), String(bytesPerSecond)];
   }

@@ -1,5 +1,5 @@
-// The least that shows a terminal in a browser: xterm.js as it is, node-pty, a WebSocket, and flow control as the manual
-// of xterm.js has it. Words: the program that runs in every session. `?renderer=webgl` draws by WebGL.
+// A minimal terminal in a browser: xterm.js, node-pty, a WebSocket, and the flow control of the xterm.js manual.
+// Arguments: the program that runs in every session. `?renderer=webgl` draws by WebGL.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import pty from "node-pty";
 import { WebSocketServer } from "ws";
 
-/** Sent and not parsed yet: more pauses the program, less lets it go on. */
+/** Sent and unparsed bytes: more pauses the program, less resumes it. */
 const HIGH_BYTES = 128 * 1024;
 const LOW_BYTES = 16 * 1024;
 

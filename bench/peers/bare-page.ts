@@ -21,7 +21,7 @@ export class BarePage implements AsyncDisposable {
     this.#origin = origin;
   }
 
-  /** Each visit starts the program with these words. */
+  /** Each visit starts the program with these arguments. */
   url(words: readonly string[], renderer: "DOM" | "WebGL" = "DOM"): string {
     const query = new URLSearchParams(renderer === "WebGL" ? { renderer: "webgl" } : {});
     for (const word of words) query.append("arg", word);

@@ -1,5 +1,5 @@
-// The least that serves a terminal to many viewers: node-pty and ws and nothing in between. A session begins with its
-// first viewer and ends with its last one. Words: the program that runs in every session.
+// A minimal terminal server for many viewers: node-pty and ws. A session begins with its first viewer and ends with its
+// last one. Arguments: the program that runs in every session.
 import { createServer } from "node:http";
 import pty from "node-pty";
 import { type WebSocket, WebSocketServer } from "ws";

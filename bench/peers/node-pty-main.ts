@@ -1,4 +1,4 @@
-// node-pty as it comes, read and discarded: the words and the answers are those of programs/floor.c.
+// Plain node-pty, read and discarded, with the protocol of programs/floor.c.
 import { setTimeout as sleep } from "node:timers/promises";
 import pty from "node-pty";
 import { nowUs } from "../lib/clock.ts";
@@ -7,7 +7,7 @@ import { ProcessGroup } from "../lib/process-group.ts";
 const READY_BYTES = "READY\r\n".length;
 const LIFETIME_MS = 300_000;
 
-/** A program whose output is counted and thrown away. */
+/** A program whose output is counted and discarded. */
 class Terminal {
   bytes = 0;
   tail: Uint8Array = new Uint8Array(0);
@@ -19,7 +19,7 @@ class Terminal {
   constructor(command: readonly string[]) {
     const [file = "", ...words] = command;
     this.#pty = pty.spawn(file, words, { cols: 80, rows: 24, encoding: null });
-    // With encoding null node-pty hands out Buffers; its types say strings.
+    // With encoding null node-pty returns Buffers; its types say strings.
     this.#pty.onData((data: unknown) => data instanceof Uint8Array && this.#count(data));
     this.#pty.onExit(() => this.ended.resolve());
   }
@@ -109,5 +109,5 @@ async function run(task: string | undefined, words: readonly string[]): Promise<
 
 setTimeout(() => process.exit(1), LIFETIME_MS).unref();
 process.stdout.write(`${JSON.stringify(await run(process.argv[2], process.argv.slice(3)))}\n`);
-// Not process.exit() before the line is out; the killed terminal's handles must not hold the process.
+// Not process.exit() before the line is written; the killed terminal's handles must not keep the process alive.
 process.stdout.write("", () => process.exit(0));

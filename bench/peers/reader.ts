@@ -3,7 +3,7 @@ import { Child } from "../lib/child.ts";
 import type { ReaderPeer } from "../lib/peer.ts";
 import type { Work, Workshop } from "../lib/workshop.ts";
 
-/** More than any of the readers' tasks may take. */
+/** A deadline for all tasks of the readers. */
 const READER_TIMEOUT_MS = 120_000;
 
 const ReadResult = z.object({
@@ -17,7 +17,7 @@ export type ReadResult = z.infer<typeof ReadResult>;
 const Times = z.object({ ns: z.array(z.number()).min(1) });
 const Drained = z.object({ bytes: z.number() });
 
-/** Reads a load to its end. Throws Error when a byte is missing. */
+/** Reads a load to its end. Throws Error if a byte is missing. */
 export async function readLoad(peer: ReaderPeer, workshop: Workshop, work: Work): Promise<ReadResult> {
   const result = await run(peer, workshop, ReadResult, ["read", String(work.bytes)], work);
   if (!result.isWhole) throw new Error(`${result.bytes} of ${work.bytes} bytes came`);
@@ -47,7 +47,7 @@ export async function readStart(peer: ReaderPeer, workshop: Workshop, count: num
   return ns.map((time) => time / 1000);
 }
 
-/** Bytes that came until the end of the output. */
+/** The number of bytes until the end of the output. */
 export async function readDrain(peer: ReaderPeer, workshop: Workshop, work: Work): Promise<number> {
   return (await run(peer, workshop, Drained, ["drain"], work)).bytes;
 }

@@ -1,4 +1,4 @@
-// The least that a process in the way costs: hands on bytes both ways and looks at none. Words: the port that it leads to.
+// The minimal cost of one more process: forwards bytes both ways without parsing them. Arguments: the target port.
 import { connect, createServer } from "node:net";
 
 const server = createServer({ noDelay: true }, (client) => {

@@ -28,7 +28,7 @@ export const ttyhqHqs = peer(
   twoHqs,
 );
 
-/** `headquarters`: to which nobody belongs yet. */
+/** `headquarters`: without remotes yet. */
 function peer(name: string, about: string, headquarters: () => Promise<Headquarters>): ServerPeer {
   return {
     ...{ kind: "server", name, about, sharesSessions: true, keepsSessions: true, missing: missingBuild },

@@ -1,4 +1,4 @@
-// One of this project's servers as a process, in whatever role, with a control directory of its own.
+// A server of this project as a process, in any role, with a control directory of its own.
 import { mkdtempSync, rmSync } from "node:fs";
 import { get } from "node:http";
 import { tmpdir } from "node:os";
@@ -9,10 +9,10 @@ import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { Child, endProcess } from "../lib/child.ts";
 
 export const MAIN = join(import.meta.dirname, "../../dist/main.js");
-/** Programs end at SIGHUP; one that does not has 3 s. */
+/** Programs end at SIGHUP; others have 3 s. */
 const CALL_TIMEOUT_MS = 10_000;
 const HEALTH_TIMEOUT_MS = 5_000;
-/** Sessions that are ended at the same time. */
+/** Sessions that are ended in parallel. */
 const DELETES_AT_ONCE = 20;
 const COMMON = ["--no-auth", "--json", "--bind", "127.0.0.1", "--port", "0"];
 const NO_LIMITS = ["--rate-limit-sessions", "0", "--rate-limit-api", "0"];
@@ -21,14 +21,14 @@ const HostHealth = z.object({ pid: z.int().positive() });
 const Created = z.object({ id: z.string() });
 const SessionList = z.array(z.object({ id: z.string(), status: z.string() }));
 
-/** `pids` and `origin` of a server that listens. Disposing of it ends its sessions, its session host and it. */
+/** `pids` and `origin` of a listening server. Disposal ends its sessions, its session host and the server. */
 export class TtyhqProcess implements AsyncDisposable {
   readonly origin: string;
   readonly pids: readonly number[];
   readonly #child: Child;
   readonly #controlDir: string;
 
-  /** `role`: options beyond those that every server of the benchmark has. Throws Error where it does not listen. */
+  /** `role`: options beyond those of every benchmark server. Throws Error if it does not listen. */
   static async start(role: readonly string[] = [], main = MAIN): Promise<TtyhqProcess> {
     const controlDir = mkdtempSync(join(tmpdir(), "ttyhq-bench-control-"));
     const words = [...COMMON, ...NO_LIMITS, "--control-dir", controlDir, ...role];
@@ -53,7 +53,7 @@ export class TtyhqProcess implements AsyncDisposable {
     return Number(new URL(this.origin).port);
   }
 
-  /** A session and its address in the page. It is ended when it is disposed of. */
+  /** A session and its address in the page. Disposal ends it. */
   async session(command: readonly string[]): Promise<AsyncDisposable & { readonly url: string }> {
     const { id } = Created.parse(await call(this.origin, "/api/sessions", "POST", { command }));
     return {
@@ -93,7 +93,7 @@ async function call(origin: string, path: string, method: string, body?: object)
   );
 }
 
-/** Asks the session host itself, on its socket. Undefined where none answers: an HQ without sessions has none. */
+/** Asks the session host itself, on its socket. Undefined if none answers: an HQ without sessions has none. */
 async function hostPid(controlDir: string): Promise<number | undefined> {
   const answered = Promise.withResolvers<string>();
   const call = get({

@@ -17,7 +17,7 @@ export async function missingBuild(): Promise<string | undefined> {
   return existsSync(MAIN) ? undefined : "dist/main.js is not there: npm run build";
 }
 
-/** Plans sessions of the workshop's program on the server at `port`: of its own, or of one of its remotes. */
+/** Plans sessions of the workshop's program on the server at `port`: its own, or those of a remote. */
 export function sessionsAt(port: number, workshop: Workshop, remoteId?: string): Server["session"] {
   let last = 0;
   return (words): Session => {

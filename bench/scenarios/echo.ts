@@ -7,14 +7,14 @@ import type { Workshop } from "../lib/workshop.ts";
 import { readEcho } from "../peers/reader.ts";
 
 const KEYS = 500;
-/** Typed before: nobody's first keys are fast, because their code is yet to be compiled. */
+/** Warm-up keys, which compile the code. */
 const WARM_UP_KEYS = 300;
-/** As much as a program pours out while the keys are typed; more than any server moves in that time. */
+/** More output than any server can move while the keys are typed. */
 const FLOOD_MIB = 16 * 1024;
-/** Between an echo and the next key: long enough that everybody is asleep again. */
+/** Between an echo and the next key: long enough that all processes sleep again. */
 const GAP_MS = 3;
 
-/** What somebody feels who types: alone on the server, and while another session pours output to another viewer. */
+/** The echo's latency: alone on the server, and while another session floods another viewer. */
 export const echo: Scenario = {
   name: "echo",
   title: `Echo of one key, ${KEYS} keys: idle, and beside a session that pours output`,

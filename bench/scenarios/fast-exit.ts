@@ -10,7 +10,7 @@ const AT_ONCE = 4;
 const MIN_BYTES = 20_000;
 const MAX_BYTES = 300_000;
 
-/** Whether the end of the output of a program that exits at once still arrives. */
+/** Whether the end of the output arrives from a program that exits at once. */
 export const fastExit: Scenario = {
   name: "fast-exit",
   title: `${PROGRAMS} programs that print ${MIN_BYTES / 1000} to ${MAX_BYTES / 1000} KB and exit at once`,

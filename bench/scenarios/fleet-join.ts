@@ -9,7 +9,7 @@ import { MIB } from "../lib/stage.ts";
 import type { Workshop } from "../lib/workshop.ts";
 
 const SIZE = { remotes: 1_000, sessionsEach: 50 };
-/** Until the health check after the one that may be under way has decided about everybody. */
+/** Until the health check after a possibly running one has decided about all remotes. */
 const NEXT_CHECK_MS = HEALTH_CHECK_INTERVAL_MS + HEALTH_CHECK_TIMEOUT_MS + 1_000;
 
 /** All at once, as after a restart of the HQ. */
@@ -54,7 +54,7 @@ async function run(peer: Peer, workshop: Workshop): Promise<Values> {
   };
 }
 
-/** Throws Error where the lists do not have what the health says. */
+/** Throws Error if the lists differ from the health's counts. */
 async function check(stage: FleetStage): Promise<void> {
   const { remotes, sessions } = await stage.remotes();
   const listed = await stage.listed();

@@ -7,16 +7,16 @@ import type { Workshop } from "../lib/workshop.ts";
 
 const SIZE = { remotes: 200, sessionsEach: 50 };
 const WARM_UP_LISTS = 50;
-/** As long as it is from one health check to the next: the time has one in it. */
+/** The interval of health checks, so that the time includes one. */
 const WATCH_MS = 15_000;
-/** As many a second as in fleet-steady. */
+/** The rate of fleet-steady. */
 const EVENTS = 1_250;
-/** From one health check to the next, and what that one waits; then the remote that hangs is removed. */
+/** The interval of health checks and the timeout of one; then the hanging remote is removed. */
 const REMOVAL_TIMEOUT_MS = 25_000;
 
 const PHASES = ["quiet", "changing", "one hangs"] as const;
 
-/** What everybody who opens the page of an HQ waits for. */
+/** The list that every opened page of an HQ waits for. */
 export const fleetList: Scenario = {
   name: "fleet-list",
   title: `GET /api/sessions of an HQ with ${SIZE.remotes} remotes of ${SIZE.sessionsEach} sessions: nothing happens; ${EVENTS} events in ${WATCH_MS / 1000} s; a remote hangs, until it is removed`,

@@ -11,7 +11,7 @@ const MINUTES = 12;
 const EVENTS_A_MINUTE = 5_000;
 const SAMPLE_MS = 1_000;
 
-/** What a fleet costs its HQ in the long run. */
+/** The long-term cost of a fleet for its HQ. */
 export const fleetSteady: Scenario = {
   name: "fleet-steady",
   title: `HQ with ${SIZE.remotes} remotes of ${SIZE.sessionsEach} sessions: the health checks and ${EVENTS_A_MINUTE} events in each of ${MINUTES} minutes`,
@@ -44,7 +44,7 @@ async function run(peer: Peer, workshop: Workshop): Promise<Values> {
   };
 }
 
-/** Resident bytes at their highest while the events of a minute come: between two collections garbage piles up. */
+/** Peak resident bytes during a minute of events: garbage piles up between two collections. */
 async function highest({ simulator, group }: FleetStage): Promise<number> {
   let isOver = false;
   const stirring = simulator.stir(EVENTS_A_MINUTE, MINUTE_MS).finally(() => {

@@ -5,19 +5,19 @@ import { MIB, Stage } from "../lib/stage.ts";
 import type { Workshop } from "../lib/workshop.ts";
 
 const WATCH_S = 10;
-/** Sessions that are made at the same time. */
+/** Sessions that are created in parallel. */
 const STARTS_AT_ONCE = 10;
-/** From the last session until nothing is left to do. */
+/** Lets the server finish its work after the last session. */
 const SETTLE_MS = 2_000;
 
 export type Crowd = {
   readonly sessions: number;
-  /** Whether each session has a viewer; where sessions cannot live without, it has one anyway. */
+  /** Whether each session has a viewer; peers whose sessions need viewers have them anyway. */
   readonly isWatched: boolean;
   readonly isOptional: boolean;
 };
 
-/** What sessions cost in which nothing happens. */
+/** The cost of idle sessions. */
 export function idle(crowd: Crowd): Scenario {
   const viewers = crowd.isWatched ? " with a viewer each" : "";
   return {

@@ -10,10 +10,10 @@ const SIZE = { remotes: 20, sessionsEach: 50 };
 const VIEWPORT = { width: 1400, height: 900 };
 const FRAMES = 200;
 const PX_A_FRAME = 60;
-/** Under their machines, and as one list. */
+/** Grouped by machine, and as one list. */
 const ORDERS = ["machine", "newest"] as const;
 
-/** What somebody sees who looks through the list of the page. */
+/** Scrolling through the list of the page. */
 export const longList: Scenario = {
   name: "long-list",
   title: `Scrolling the page's list of ${SIZE.remotes * SIZE.sessionsEach} sessions by ${PX_A_FRAME} pixels a frame`,

@@ -16,7 +16,7 @@ const BUSY = ["sh", "-c", "while :; do date +%N; sleep 0.2; done"];
 const SETTLE_MS = 3_000;
 const WATCHED_MS = 15_000;
 
-/** What the page costs beside a bare one, and how soon it says that nobody answers. */
+/** The cost of the page beside a bare one, and how soon it reports a silent server. */
 export const page: Scenario = {
   name: "page",
   title: "The page in Chromium without a GPU: first load, dead network, previews",
@@ -61,7 +61,7 @@ async function loads(server: TtyhqProcess, chromium: Chromium, workshop: Worksho
   return values;
 }
 
-/** From the start of the navigation to the frame after that which has the program's line. */
+/** From the start of the navigation to the frame after the one with the program's line. */
 const SHOWN = `new Promise((done) => {
   const look = () => {
     const text = window.lastLine?.() ?? window.ttyhq?.shownText ?? "";
@@ -70,7 +70,7 @@ const SHOWN = `new Promise((done) => {
   look();
 })`;
 
-/** Compressed, as far as the server compresses, with the requests of the API. */
+/** Compressed if the server compresses, including API requests. */
 const TRANSFERRED = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
   .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`;
 
@@ -92,7 +92,7 @@ async function outages(server: TtyhqProcess, chromium: Chromium, workshop: Works
   }
 }
 
-/** Milliseconds from `begin` to the words in the page. */
+/** Milliseconds from `begin` until the page shows the text. */
 async function told({ page }: PageDriver, words: RegExp, begin: () => Promise<void>): Promise<number> {
   const start = performance.now();
   await begin();
@@ -122,7 +122,7 @@ async function previews(server: TtyhqProcess, chromium: Chromium): Promise<Value
   };
 }
 
-/** Of the browser's processes, by their kinds. */
+/** CPU time of the browser's processes, by their kinds. */
 async function cpuSeconds({ page }: PageDriver): Promise<ReadonlyMap<string, number>> {
   const browser = page.context().browser();
   if (browser === null) throw new Error("the page has no browser");

@@ -8,10 +8,10 @@ import type { Workshop } from "../lib/workshop.ts";
 
 const FLOOD_MIB = 1024;
 const PREVIEWS = 20;
-/** Of all previews together: each is asked for once a second. */
+/** Of all previews together: each is requested once a second. */
 const ASK_EVERY_MS = 50;
 
-/** What the page costs beside a flood: a viewer takes 1 GiB while the screens of other sessions are asked for. */
+/** The cost of previews beside a flood: a viewer receives 1 GiB while the screens of other sessions are requested. */
 export const previews: Scenario = {
   name: "previews",
   title: `${FLOOD_MIB} MiB to one viewer beside the previews of ${PREVIEWS} other sessions, each once a second`,

@@ -8,7 +8,7 @@ const LOAD_MIB = 128;
 const BEHIND_MIB = [1, 100];
 const RESUMES = 5;
 
-/** How soon somebody who lost the connection goes on, by a new connection from a known byte. */
+/** How soon a viewer resumes after a lost connection, by a new connection from a known byte. */
 export const resume: Scenario = {
   name: "resume",
   title: `Resume ${BEHIND_MIB.join(" and ")} MiB behind the end of ${LOAD_MIB} MiB, from connecting on`,

@@ -14,11 +14,11 @@ const SESSION_MS = 10 * MINUTE_MS;
 const STAY_MS = { least: 5_000, most: 30_000 };
 const SAMPLE_MS = 1_000;
 const MINUTES = 120;
-/** Memory swings with garbage collections: means over this time are compared. */
+/** Memory varies with garbage collections, so means over this time are compared. */
 const MEAN_MINUTES = 5;
 const WARM_MINUTES = 30;
 
-/** Whether memory grows where sessions and viewers come and go for two hours. */
+/** Whether memory grows while sessions and viewers come and go for two hours. */
 export const soak: Scenario = {
   name: "soak",
   title: `${SESSIONS} sessions, replaced every ${SESSION_MS / MINUTE_MS} minutes, with ${SESSIONS * VIEWERS_EACH} viewers that come and go, for ${MINUTES} minutes`,
@@ -74,7 +74,7 @@ async function run(peer: Peer, workshop: Workshop): Promise<Values> {
   };
 }
 
-/** One session after the other until `end`. Returns the number of viewers that saw every byte. */
+/** Runs one session after the other until `end`. Returns the number of viewers that received every byte. */
 async function runSessions(stage: Stage, workshop: Workshop, end: number): Promise<number> {
   let viewers = 0;
   await sleep(Math.random() * STAY_MS.most);

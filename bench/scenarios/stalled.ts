@@ -7,7 +7,7 @@ import type { Workshop } from "../lib/workshop.ts";
 const LOAD_MIB = 64;
 const SLOW_BYTES_PER_S = 2 * MIB;
 
-/** What viewers who do not keep up cost the one who does, and the server; and how soon they are right again. */
+/** The cost of slow viewers for a fast one and the server, and how soon they catch up. */
 export const stalled: Scenario = {
   name: "stalled",
   title: `A fast viewer, one that reads ${SLOW_BYTES_PER_S / MIB} MiB/s and one that reads nothing; ${LOAD_MIB} MiB`,
@@ -20,14 +20,14 @@ export const stalled: Scenario = {
     { name: "stalled right after", unit: "ms", digits: 1 },
     { name: "slow right after", unit: "ms", digits: 1 },
   ],
-  // Elsewhere the stalled viewer's program stops, and nobody else is concerned.
+  // In other servers the stalled viewer's program stops, without affecting others.
   takes: (peer) => peer.kind === "server" && peer.sharesSessions,
   run,
 };
 
 async function run(peer: Peer, workshop: Workshop): Promise<Values> {
   if (peer.kind !== "server") return {};
-  // Alone before and after, so that a machine that gets slower or faster meanwhile does not decide.
+  // Alone before and after, so that a changing speed of the machine does not decide.
   const before = await performAlone(peer, workshop);
   const beside = await performBeside(peer, workshop);
   const after = await performAlone(peer, workshop);

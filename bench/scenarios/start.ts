@@ -9,7 +9,7 @@ import { readStart } from "../peers/reader.ts";
 const STARTS = 40;
 const AT_ONCE = 100;
 
-/** From asking for a session, by a connection that is yet to be opened, to the first byte of its program. */
+/** From the request for a session, on a new connection, to the first byte of its program. */
 export const start: Scenario = {
   name: "start",
   title: `Session start, create to first output: ${STARTS} one after the other, then ${AT_ONCE} at once`,

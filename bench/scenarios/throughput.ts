@@ -8,10 +8,10 @@ import { readLoad } from "../peers/reader.ts";
 const LOAD_MIB = 64;
 const GIB = 1024 * MIB;
 const FLOOR = { peer: "floor", as: "ratio" } as const;
-/** What the way through an HQ leaves of it. */
+/** The fraction that remains through an HQ. */
 const DIRECT = { peer: "ttyhq", as: "ratio" } as const;
 
-/** How fast the output of one program reaches one viewer, and what that costs the server. */
+/** The speed of one program's output to one viewer, and its cost for the server. */
 export function throughput(kind: LoadKind): Scenario {
   const what = kind === "plain" ? "plain log lines" : "heavy ANSI and UTF-8";
   return {

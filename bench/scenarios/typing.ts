@@ -10,23 +10,23 @@ import { TtyhqProcess } from "../peers/ttyhq-process.ts";
 
 const KEYS = 40;
 const WARM_UP_KEYS = 5;
-/** A page that is slower than that is measured by fewer keys. */
+/** A slower page is measured with fewer keys. */
 const PAGE_MS = 20_000;
-/** Between a paint and the next key, so that keys fall anywhere between two frames. */
+/** Between a paint and the next key, so that keys fall at any time between two frames. */
 const GAP_MS = { least: 40, more: 60 };
 const WARM_UP_MS = 1_000;
 const VIEWPORT = { width: 1400, height: 900 };
-/** WebGL, drawn by the processor: pages can choose. */
+/** WebGL, rendered by the processor: pages can choose. */
 const SOFTWARE_WEBGL = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
 
 const LOADS = [
   { load: "idle", bytesPerSecond: 0 },
   { load: "5 MB/s", bytesPerSecond: 5_000_000 },
 ] as const;
-/** The page of ttyhq chooses its renderer. */
+/** ttyhq's page chooses its renderer. */
 const PAGES = ["ttyhq", "bare, DOM", "bare, WebGL"] as const;
 
-/** What somebody sees who types in a browser: from the key to the frame that shows its echo. */
+/** The latency of typing in a browser: from the key to the frame that shows its echo. */
 export const typing: Scenario = {
   name: "typing",
   title: "Key to paint in Chromium without a GPU, beside a bare xterm.js page",
@@ -62,8 +62,8 @@ async function run(_: Peer, workshop: Workshop): Promise<Values> {
 }
 
 /**
- * Looks, before each frame, whether the last line counts the key. `lastLine` is a function of the bare page; of this project's,
- * `ttyhq` has what the terminal shows. A message that is sent before a frame is drawn arrives after it.
+ * Checks before each frame whether the last line counts the key. `lastLine` is a function of the bare page; on this
+ * project's page `ttyhq` has the terminal's content. A message that is sent before a frame is drawn arrives after it.
  */
 const WATCH = `{
   const lastLine = window.lastLine ?? (() => ttyhq.shownText ?? "");

@@ -4,19 +4,19 @@ import type { Metric, Scenario, Values } from "../lib/scenario.ts";
 import { MIB, Stage } from "../lib/stage.ts";
 import type { Workshop } from "../lib/workshop.ts";
 
-/** The time of the second count beside that of the first. */
+/** The time for the second count relative to the first. */
 const GROWTH = "second to first";
 
 type Crowds = {
   readonly name: string;
   readonly isOptional: boolean;
-  /** How many viewers, one crowd after the other. */
+  /** The numbers of viewers, one after the other. */
   readonly counts: readonly number[];
   /** For each viewer. */
   readonly loadMib: number;
 };
 
-/** How the work grows with the number of people who look at one program. */
+/** How the work grows with the number of viewers of one program. */
 export function viewers(crowds: Crowds): Scenario {
   const { name, isOptional, counts, loadMib } = crowds;
   return {
@@ -33,7 +33,7 @@ function metricsOf(count: number): readonly Metric[] {
     { name: aggregate(count), unit: "MiB/s", digits: 0, versus: [{ peer: "ttyd", as: "ratio" }] },
     { name: slowest(count), unit: "s", digits: 3 },
     { name: cpu(count), unit: "% of a core", digits: 0 },
-    // Near 100 the viewers are what is slow, not the server.
+    // Near 100 the viewers are the bottleneck, not the server.
     { name: viewersCpu(count), unit: "% of a core", digits: 0 },
     { name: memory(count), unit: "MiB", digits: 0 },
   ];
@@ -56,7 +56,7 @@ async function run({ counts, loadMib }: Crowds, peer: Peer, workshop: Workshop):
     values[memory(count)] = stage.group.peakBytes() / MIB;
     await Promise.all(audience.map((viewer) => viewer.close()));
   };
-  // Once for nothing: a single viewer's 8 MiB are over before code that never ran before is compiled.
+  // A warm-up run: a single viewer's 8 MiB are over before new code is compiled.
   await perform(1);
   for (const count of counts) await perform(count);
   const [first = 1, second = 1] = counts;

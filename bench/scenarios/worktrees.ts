@@ -15,7 +15,7 @@ const List = z.object({
   worktrees: z.array(z.object({ commitsAhead: z.int(), hasUncommittedChanges: z.boolean() })),
 });
 
-/** What everybody who opens the worktrees of a repository waits for. */
+/** The list that every opened worktrees view waits for. */
 export const worktrees: Scenario = {
   name: "worktrees",
   title: `GET /api/worktrees: ${SIZE.worktrees} worktrees of a repository with ${SIZE.files} files`,
@@ -36,14 +36,14 @@ async function run(_: Peer, workshop: Workshop): Promise<Values> {
   const cold: number[] = [];
   const alone: number[] = [];
   for (let at = 0; at < COLD_LISTS; at++) {
-    // The cache knows what was asked: each folder is a question of its own.
+    // The cache works per request: each folder is a separate one.
     cold.push(await listed(server, `${repository}/folder-${at}`));
     alone.push(await statusOfAll(repository, SIZE.worktrees));
   }
   const cached: number[] = [];
   for (let at = -WARM_UP_LISTS; at < CACHED_LISTS; at++) {
     const ms = await listed(server, repository);
-    // Now and then it is too old, and made anew.
+    // An entry expires now and then and is read again.
     if (at >= 0 && ms < percentile(cold, 50) / 2) cached.push(ms);
   }
   return {
@@ -54,7 +54,7 @@ async function run(_: Peer, workshop: Workshop): Promise<Values> {
   };
 }
 
-/** How long it took, in milliseconds. Throws Error where the answer is not whole. */
+/** Its duration in milliseconds. Throws Error if the answer is incomplete. */
 async function listed(server: TtyhqProcess, repoPath: string): Promise<number> {
   const began = performance.now();
   const answer = await fetch(`${server.origin}/api/worktrees?${new URLSearchParams({ repoPath })}`);

@@ -11,7 +11,7 @@ import type { Workshop } from "../../lib/workshop.ts";
 const SESSIONS_EACH = 20;
 const LISTS = 30;
 
-/** What so many remotes cost their HQ. */
+/** The cost of that many remotes for their HQ. */
 export function scaleRemotes(remotes: number): Scenario {
   return {
     name: `scale-remotes-${remotes}`,
