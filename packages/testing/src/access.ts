@@ -1,12 +1,12 @@
-// Which server is meant, and what proves to it who asks.
+// A server's address, and the credentials for it.
 import type { UplinkTarget } from "../../../src/remote/uplink.ts";
 
 export type Access = {
   /** An http(s) origin. */
   readonly url: string;
-  /** Name and password for an HQ (RFC 7617), an access token for any server; none for one with `--no-auth`. */
+  /** Name and password for an HQ (RFC 7617), an access token for any server; none for a server with `--no-auth`. */
   readonly credentials?: Credentials | undefined;
-  /** The certificate authority to trust beside Node's own, PEM. */
+  /** A certificate authority to trust in addition to Node's own, PEM. */
   readonly ca?: string | Uint8Array | undefined;
 };
 

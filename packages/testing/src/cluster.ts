@@ -12,15 +12,15 @@ import type { StartedService } from "./started.ts";
 import { eventually, type WaitOptions } from "./wait.ts";
 
 export type ClusterOptions = {
-  /** How many, called remote-1, remote-2, …; or their names. Two unless given. */
+  /** Their number, with the names remote-1, remote-2, …; or their names. Default: two. */
   readonly remotes?: number | readonly string[];
   readonly image?: string;
   /** More arguments of `serve`. */
   readonly hqArgs?: readonly string[];
   readonly remoteArgs?: readonly string[];
-  /** For all of them. */
+  /** For all servers. */
   readonly environment?: Variables;
-  /** The HQ's; made up unless given. */
+  /** The HQ's; default: generated. */
   readonly login?: Login;
   /** HTTPS everywhere; for the names `hq`, those of the remotes, and localhost. */
   readonly tls?: TlsFiles;
@@ -31,21 +31,21 @@ type Parts = Pick<Cluster, "hq" | "remotes" | "login" | "joinToken" | "network">
 const REGISTRATION_TIMEOUT_MS = 30_000;
 
 /**
- * An HQ and its remotes, each in a container, in a network of their own. Any number of clusters can be there side by side.
- * Disposing of one removes everything that it is made of, volumes included.
+ * An HQ and its remotes, each in a container, in a network of their own. Any number of clusters can run in parallel.
+ * Disposal removes all parts, including volumes.
  */
 export class Cluster implements TestCluster {
   readonly hq: StartedService;
   /** In the order of their names. */
   readonly remotes: readonly StartedService[];
   readonly login: Login;
-  /** Its remotes join with it, and any other that is told. */
+  /** The token with which its remotes join, and any other remote that gets it. */
   readonly joinToken: string;
   /** The name of their network. */
   readonly network: string;
-  /** For the choices of a test: TTYHQ_TEST_SEED, or drawn. */
+  /** For random choices of a test: TTYHQ_TEST_SEED, or drawn. */
   readonly seed = testSeed();
-  /** What the terminals of its clients show. */
+  /** The screens and frames of its clients' terminals. */
   readonly terminals = new TerminalLog();
   readonly #owned: AsyncDisposableStack;
 
@@ -58,7 +58,7 @@ export class Cluster implements TestCluster {
     this.#owned = owned;
   }
 
-  /** Resolves when all remotes are registered. Rejects with the ends of their logs, and leaves nothing behind. */
+  /** Resolves when all remotes are registered. Rejects with the ends of their logs, after cleaning up. */
   static async start(options: ClusterOptions & WaitOptions = {}): Promise<Cluster> {
     await removeLeftovers();
     const login = options.login ?? { username: "hq", password: randomBytes(12).toString("hex") };
@@ -84,7 +84,7 @@ export class Cluster implements TestCluster {
     return remote;
   }
 
-  /** A client of the HQ. When one of its waits fails, the message has the ends of all logs. */
+  /** A client of the HQ. The message of a failed wait includes the ends of all logs. */
   async client(): Promise<ServerClient> {
     return new ServerClient(await this.hq.access(), { scene: () => this.scene, log: this.terminals });
   }
@@ -116,7 +116,7 @@ function remoteNames(remotes: ClusterOptions["remotes"] = 2): readonly string[] 
   return Array.from({ length: remotes }, (_, index) => `remote-${index + 1}`);
 }
 
-/** All of them at once: a remote tries until its HQ is there. */
+/** All of them in parallel: a remote retries until its HQ answers. */
 async function started(
   start: (container: ServiceContainer) => Promise<StartedService>,
   { login, joinToken }: Pick<Cluster, "login" | "joinToken">,
@@ -145,7 +145,7 @@ function clusterService(name: string, { image, environment = {}, tls }: ClusterO
   return tls === undefined ? container : container.withTls(tls);
 }
 
-/** Waits for every one; then throws the first failure. */
+/** Waits for all; then throws the first failure. */
 async function all(work: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(work);
   await Promise.all(work);

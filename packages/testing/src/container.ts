@@ -8,16 +8,18 @@ import { type Login, type ServerRole, serverEnvironment, type Variables } from "
 import { type ServicePlace, StartedService } from "./started.ts";
 import type { WaitOptions } from "./wait.ts";
 
-/** PEM files of this machine that the image's user, 10001, can read: what a server shows, and whom it trusts. */
+/**
+ * PEM files of this machine that the image's user, 10001, can read: a server's certificate, and trusted authorities.
+ */
 export type TlsFiles = { readonly cert: string; readonly key: string; readonly ca: string };
 
-/** Somebody else may take a port while a container is being made. */
+/** Another process may take a port while a container is being created. */
 const TRIES = 3;
 const TLS = { cert: "/run/ttyhq/cert.pem", key: "/run/ttyhq/key.pem", ca: "/run/ttyhq/ca.pem" };
 
 /**
- * A server in a container, before it is started: its root read only, no limits of rate, reached from this machine at a port
- * that it keeps. One without a role and a login needs `withArgs("--no-auth")`.
+ * A server in a container, before its start: read-only root, no rate limits, a fixed port on this machine. A server
+ * without a role and a login needs `withArgs("--no-auth")`.
  */
 export class ServiceContainer {
   readonly #image: string;
@@ -28,24 +30,27 @@ export class ServiceContainer {
   #network: string | undefined;
   #tls: TlsFiles | undefined;
 
-  /** TTYHQ_IMAGE, or ttyhq:dev, unless an image is given. */
+  /** Default: TTYHQ_IMAGE, or ttyhq:dev. */
   constructor(image = imageName()) {
     this.#image = image;
   }
 
-  /** What its HQ and its network call it. */
+  /** Its name at the HQ and in its network. */
   withName(name: string): this {
     this.#name = name;
     return this;
   }
 
-  /** The login is that of people, and of remotes that have no join token; with `joinToken` remotes of any name join. */
+  /** The login is for people, and for remotes without a join token; with `joinToken` remotes of any name join. */
   asHq(login: Login, { joinToken }: { readonly joinToken?: string | undefined } = {}): this {
     this.#role = { kind: "hq", login, joinToken };
     return this;
   }
 
-  /** The login opens the remote itself to people. It joins the HQ with the token, or with the login where there is none. */
+  /**
+   * The login admits people to the remote itself. The remote joins the HQ with the token, or without one with the
+   * login.
+   */
   asRemote({
     hqUrl,
     joinToken,
@@ -56,7 +61,7 @@ export class ServiceContainer {
     return this;
   }
 
-  /** A server of its own that somebody can log in to. */
+  /** A standalone server with a login. */
   asStandalone(login: Login): this {
     this.#role = { kind: "standalone", login };
     return this;
@@ -85,7 +90,7 @@ export class ServiceContainer {
     return this;
   }
 
-  /** Resolves when the server answers. Rejects with the end of its log, and leaves nothing behind. */
+  /** Resolves when the server answers. Rejects with the end of its log, after cleaning up. */
   async start(options: WaitOptions = {}): Promise<StartedService> {
     const ca = this.#tls && new Uint8Array(await readFile(this.#tls.ca));
     for (let attempt = 1; ; attempt++) {

@@ -1,25 +1,26 @@
-// The door to testcontainers, which is loaded with the first container: who tests without containers need not have it.
+// The only importer of testcontainers, which is loaded with the first container: tests without containers do not need
+// it.
 import type { ContainerRuntimeClient } from "testcontainers";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { isDead, OWNER_LABEL, ownName } from "./owner.ts";
 
-/** What a container is made of. */
+/** The parameters of a container. */
 export type ContainerPlan = {
   readonly image: string;
-  /** Unlike any other on the engine. */
+  /** Unique on the engine. */
   readonly name: string;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** In the container, and on this machine. */
   readonly port: { readonly container: number; readonly host: number };
   readonly network: NetworkPlace | undefined;
-  /** Files of this machine, read only there. */
+  /** Files of this machine, mounted read-only. */
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
 };
 
 export type NetworkPlace = {
   readonly name: string;
-  /** What the others in the network call it. */
+  /** Its name in the network. */
   readonly aliases: readonly string[];
 };
 
@@ -27,13 +28,13 @@ export type Container = ReturnType<ContainerRuntimeClient["container"]["getById"
 
 const START_TIMEOUT_MS = 60_000;
 
-/** The container engine that this machine is set up for. Throws an Error that says what is missing. */
+/** The container engine of this machine. Throws an Error that names a missing part. */
 export async function engine(): Promise<ContainerRuntimeClient> {
   const { getContainerRuntimeClient } = await testcontainers();
   return getContainerRuntimeClient();
 }
 
-/** Whether containers can be started here: the package testcontainers is installed, and an engine answers. */
+/** Whether containers can be started: the package testcontainers is installed, and an engine answers. */
 export async function hasEngine(): Promise<boolean> {
   return await engine().then(
     () => true,
@@ -42,12 +43,12 @@ export async function hasEngine(): Promise<boolean> {
 }
 
 /**
- * Starts a container: its root read only, /tmp in memory, and reached from this machine at its port. It keeps its port when
- * it is started again. Nothing waits until the program in it answers.
+ * Starts a container: read-only root, /tmp in memory, and a fixed port on this machine, also after a restart. Does not
+ * wait for its program.
  */
 export async function startContainer(plan: ContainerPlan): Promise<Container> {
   const { GenericContainer } = await testcontainers();
-  // There is no other way to what its builder leaves out than the one it has for those who build upon it.
+  // Subclasses are the only way to settings that its builder lacks.
   class ReadOnlyContainer extends GenericContainer {
     withReadOnlyRoot(): this {
       this.hostConfig.ReadonlyRootfs = true;
@@ -63,7 +64,7 @@ export async function startContainer(plan: ContainerPlan): Promise<Container> {
     .withBindMounts(plan.mounts.map((mount) => ({ ...mount, mode: "ro" })))
     .withExposedPorts(plan.port)
     .withLabels({ [OWNER_LABEL]: ownName() })
-    // It would start a container of its own, from an image that a site without a registry does not have.
+    // It would start a container from an image that a site without a registry does not have.
     .withAutoCleanup(false)
     .withWaitStrategy(NOTHING);
   const { network } = plan;
@@ -72,7 +73,7 @@ export async function startContainer(plan: ContainerPlan): Promise<Container> {
     const started = await withDeadline(container.start(), START_TIMEOUT_MS, `the start of ${plan.name}`);
     return (await engine()).container.getById(started.getId());
   } catch (error) {
-    // It may be there, and never have run.
+    // The container may exist without ever having run.
     await removeContainer(plan.name);
     throw error;
   }
@@ -89,13 +90,13 @@ export async function removeNetwork(name: string): Promise<void> {
   await network.remove(network.getById(name));
 }
 
-/** By id or name. Ends it whatever its state, and removes it with its volumes. Does nothing where there is none. */
+/** By id or name. Ends it in any state, and removes it with its volumes. Does nothing if there is none. */
 export async function removeContainer(id: string): Promise<void> {
   const { container } = await engine();
   await container.getById(id).remove({ force: true, v: true }).catch(unlessGone);
 }
 
-/** Removes the containers and networks of test runs on this machine that were killed. */
+/** Removes the containers and networks of killed test runs on this machine. */
 export async function removeLeftovers(): Promise<void> {
   const { dockerode } = (await engine()).container;
   const filters = { label: [OWNER_LABEL] };
@@ -124,7 +125,7 @@ async function testcontainers(): Promise<typeof import("testcontainers")> {
   }
 }
 
-/** Another may be removing it at the same time. */
+/** Another run may be removing it at the same time. */
 function unlessGone(error: unknown): void {
   const isGone =
     error instanceof Error && "statusCode" in error && [404, 409].includes(Number(error.statusCode));

@@ -1,4 +1,4 @@
-// What a test run can be told from outside.
+// Environment variables for test runs.
 
 import { randomInt } from "node:crypto";
 
@@ -7,7 +7,7 @@ const MAX_SEED = 2 ** 32 - 1;
 
 export type ClusterKind = "containers" | "processes";
 
-/** TTYHQ_TEST_CLUSTER: what clusters consist of; undefined where the machine decides. Throws for other values. */
+/** TTYHQ_TEST_CLUSTER: the kind of clusters; undefined if the machine decides. Throws for other values. */
 export function clusterKind(): ClusterKind | undefined {
   const kind = process.env.TTYHQ_TEST_CLUSTER || undefined;
   if (kind === undefined || kind === "containers" || kind === "processes") return kind;
@@ -27,12 +27,12 @@ export function testSeed(): number {
   throw new Error(`TTYHQ_TEST_SEED is ${given}: give a whole number from 0 to ${MAX_SEED}`);
 }
 
-/** Where reports of failures go: TTYHQ_REPORT_DIR, or ttyhq-failures in the current directory. */
+/** The folder for reports of failures: TTYHQ_REPORT_DIR, or ttyhq-failures in the current directory. */
 export function reportDirectory(): string {
   return process.env.TTYHQ_REPORT_DIR || "ttyhq-failures";
 }
 
-/** The image that containers are started from: TTYHQ_IMAGE, or what docker/build.sh makes. */
+/** The image of containers: TTYHQ_IMAGE, or the one that docker/build.sh builds. */
 export function imageName(): string {
   return process.env.TTYHQ_IMAGE || IMAGE;
 }

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below those that systems give to outgoing connections: nobody takes one while its container is down. */
+/** Below the range of outgoing connections, so that nobody takes a port while its container is down. */
 const FIRST_PORT = 15_000;
 const LAST_PORT = 31_999;
 
-/** A TCP port of this machine at which nobody listens just now. */
+/** A TCP port of this machine without a listener. */
 export async function freePort(random: () => number = Math.random): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(random() * (LAST_PORT - FIRST_PORT + 1));

@@ -4,11 +4,11 @@ import type { TerminalLog } from "./failures/terminal-log.ts";
 import type { ServerClient } from "./server-client.ts";
 import type { WaitOptions } from "./wait.ts";
 
-/** A server of a cluster and what can happen to it, in a container or as processes of this machine. */
+/** A server of a cluster with its faults, in a container or as processes of this machine. */
 export type Machine = {
-  /** As its HQ calls it. */
+  /** Its name at the HQ. */
   readonly name: string;
-  /** The origin at which this machine reaches it; the same after a restart. */
+  /** Its origin on this machine; the same after a restart. */
   readonly url: string;
   /** The last megabyte of it. */
   readonly log: string;
@@ -16,32 +16,32 @@ export type Machine = {
   readonly scene: string;
   /** Without a login. */
   readonly health: () => Promise<Health>;
-  /** A client who is logged in, or another with other credentials. */
+  /** A logged-in client, or one with other credentials. */
   readonly client: (credentials?: Credentials) => Promise<ServerClient>;
-  /** Server and session host stop running until `unpause`; connections stay open. */
+  /** Stops server and session host until `unpause`; connections stay open. */
   readonly pause: () => Promise<void>;
   readonly unpause: () => Promise<void>;
-  /** Nothing reaches its server and nothing comes from it until `reconnect`; its programs go on. */
+  /** Cuts its server off from the network until `reconnect`; its programs continue. */
   readonly disconnect: () => Promise<void>;
   readonly reconnect: () => Promise<void>;
-  /** The server's process alone; it is started again. */
+  /** Kills only the server's process; it is restarted. */
   readonly killServer: () => Promise<void>;
   /** Resolves when the server answers. */
   readonly ready: (options?: WaitOptions) => Promise<void>;
 };
 
-/** An HQ and its remotes. Disposing of it ends them with their programs. */
+/** An HQ and its remotes. Disposal ends them with their programs. */
 export type TestCluster = AsyncDisposable & {
   readonly hq: Machine;
   readonly remotes: readonly Machine[];
-  /** For the choices of a test: TTYHQ_TEST_SEED, or drawn. */
+  /** For random choices of a test: TTYHQ_TEST_SEED, or drawn. */
   readonly seed: number;
-  /** What the terminals of its clients show. */
+  /** The screens and frames of its clients' terminals. */
   readonly terminals: TerminalLog;
   /** The ends of all logs. */
   readonly scene: string;
   readonly remote: (name: string) => Machine;
-  /** Of the HQ. */
+  /** A client of the HQ. */
   readonly client: () => Promise<ServerClient>;
   /** Resolves when the HQ lists all remotes. */
   readonly registered: (options?: WaitOptions) => Promise<void>;

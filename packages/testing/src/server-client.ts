@@ -5,20 +5,20 @@ import { type Access, targetOf } from "./access.ts";
 import type { TerminalLog } from "./failures/terminal-log.ts";
 import { type AttachOptions, TerminalClient } from "./terminal-client.ts";
 
-/** A server, as one user of it has it: its REST calls, and its sessions as terminals. */
+/** A server as one user sees it: its REST calls, and its sessions as terminals. */
 export class ServerClient implements Disposable {
-  /** The calls of the service by name; they reject with the server's own ServiceError. */
+  /** The calls of the service by name; they reject with the server's ServiceError. */
   readonly api: Client;
   readonly access: Access;
   readonly #sender: Sender;
   readonly #shown: Pick<AttachOptions, "scene" | "log">;
 
-  /** `scene`: what is added to the message when a wait fails, such as a log. `log`: keeps what its terminals show. */
+  /** `scene`: added to the message of a failed wait, for example a log. `log`: keeps the terminals' screens. */
   constructor(
     access: Access,
     { scene = () => "", log }: { readonly scene?: () => string; readonly log?: TerminalLog } = {},
   ) {
-    // One array for all connections: what is made of an authority is kept with its bytes.
+    // One array for all connections, because caches of the parsed authority use its identity.
     const ca = typeof access.ca === "string" ? new TextEncoder().encode(access.ca) : access.ca;
     this.access = { ...access, ca };
     this.#sender = createSender(targetOf(this.access));
@@ -26,12 +26,12 @@ export class ServerClient implements Disposable {
     this.api = createClient(this.#sender.send);
   }
 
-  /** Shows a session that is there. */
+  /** Shows an existing session. */
   attach(sessionId: string, options: AttachOptions = {}): Promise<TerminalClient> {
     return TerminalClient.attach(this.access, sessionId, { ...this.#shown, ...options });
   }
 
-  /** Starts a session and shows it. On an HQ `remoteId` says where. */
+  /** Starts a session and shows it. At an HQ `remoteId` names its machine. */
   async run(session: CreateSessionBody, options: AttachOptions = {}): Promise<TerminalClient> {
     const { id } = await this.api.create(session);
     return this.attach(id, options);

@@ -1,13 +1,13 @@
-// What a server is told in a container: all of it by variables, so that its arguments are a test's own.
+// The configuration of a server in a container: all in variables, so that its arguments belong to the test.
 
 /** A name and a password. */
 export type Login = { readonly username: string; readonly password: string };
 
 export type ServerRole =
   | { readonly kind: "standalone"; readonly login: Login | undefined }
-  /** `joinToken`: with which remotes of any name and number join it. */
+  /** `joinToken`: allows remotes of any name and number to join. */
   | { readonly kind: "hq"; readonly login: Login; readonly joinToken?: string | undefined }
-  /** `hqUrl`: the HQ as it is called in the network of both. `joinToken`: its proof there, in place of the login. */
+  /** `hqUrl`: the HQ's address in their network. `joinToken`: its credential there, instead of the login. */
   | {
       readonly kind: "remote";
       readonly login: Login;
@@ -20,10 +20,10 @@ export type TlsPaths = { readonly cert: string; readonly key: string; readonly c
 
 export type Variables = Readonly<Record<string, string>>;
 
-/** What a test does is not what the limits are for, and the log is for the person who reads a failure. */
+/** Tests may exceed the limits, and people read the log after failures. */
 const CALM = { TTYHQ_RATE_LIMIT_API: "0", TTYHQ_RATE_LIMIT_SESSIONS: "0", TTYHQ_LOG_FORMAT: "text" };
 
-/** `url`: the server itself, as it is called in its network. */
+/** `url`: the server's own address in its network. */
 export function serverEnvironment(
   role: ServerRole,
   { name, url, tls }: { readonly name: string; readonly url: string; readonly tls: TlsPaths | undefined },

@@ -5,8 +5,8 @@ import { LocalCluster } from "./local/local-cluster.ts";
 import type { TestCluster } from "./machine.ts";
 
 /**
- * Starts an HQ with `remote-1`, `remote-2`, …: as containers where an engine answers, else as processes of this machine.
- * TTYHQ_TEST_CLUSTER decides otherwise.
+ * Starts an HQ with `remote-1`, `remote-2`, …: as containers if an engine answers, otherwise as processes of this
+ * machine. TTYHQ_TEST_CLUSTER overrides this.
  */
 export async function startCluster({
   remotes = 2,

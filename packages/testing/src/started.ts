@@ -8,10 +8,10 @@ import type { Machine } from "./machine.ts";
 import { ServerClient } from "./server-client.ts";
 import { eventually, failure, type WaitOptions } from "./wait.ts";
 
-/** Of the engine, for one thing it is asked to do. */
+/** For one operation of the engine. */
 const ENGINE_TIMEOUT_MS = 60_000;
 const READY_TIMEOUT_MS = 60_000;
-/** How long a server may take to end its sessions and itself. */
+/** The time for a server to end its sessions and itself. */
 const STOP_GRACE_S = 15;
 
 export type ServicePlace = {
@@ -22,14 +22,14 @@ export type ServicePlace = {
   readonly internalUrl: string;
   readonly network: NetworkPlace | undefined;
   readonly credentials: Credentials | undefined;
-  /** Whether the pair is that of an HQ, which takes it with every request, or one to log in with. */
+  /** Whether the credentials are an HQ's, sent with every request, or a login. */
   readonly isBasic: boolean;
   readonly ca: Uint8Array | undefined;
 };
 
 export type Executed = { readonly exitCode: number; readonly stdout: string; readonly stderr: string };
 
-/** A server in a container. Disposing it removes the container with its volumes. */
+/** A server in a container. Disposal removes the container with its volumes. */
 export class StartedService implements Machine, AsyncDisposable {
   readonly #container: Container;
   readonly #place: ServicePlace;
@@ -42,7 +42,7 @@ export class StartedService implements Machine, AsyncDisposable {
     this.#probe = new ServerClient({ url: place.url, ca: place.ca });
   }
 
-  /** Takes a container over that was just started; resolves when its server answers. One that does not is removed. */
+  /** Takes over a just started container; resolves when its server answers. Otherwise removes it. */
   static async take(
     container: Container,
     place: ServicePlace,
@@ -59,17 +59,17 @@ export class StartedService implements Machine, AsyncDisposable {
     }
   }
 
-  /** Of the machine, as its HQ and the other containers know it. */
+  /** The name of the machine at its HQ and the other containers. */
   get name(): string {
     return this.#place.name;
   }
 
-  /** The origin at which this machine reaches it; the same after a restart. */
+  /** Its origin on this machine; the same after a restart. */
   get url(): string {
     return this.#place.url;
   }
 
-  /** The origin at which the containers of its network reach it. */
+  /** Its origin in the containers' network. */
   get internalUrl(): string {
     return this.#place.internalUrl;
   }
@@ -78,7 +78,7 @@ export class StartedService implements Machine, AsyncDisposable {
     return this.#container.id;
   }
 
-  /** What it wrote to standard output and error, the last megabyte. */
+  /** The last megabyte of its standard output and error. */
   get log(): string {
     return this.#log.text;
   }
@@ -93,12 +93,12 @@ export class StartedService implements Machine, AsyncDisposable {
     return this.#probe.api.health();
   }
 
-  /** A client who is logged in, or another with other credentials. */
+  /** A logged-in client, or one with other credentials. */
   async client(credentials?: Credentials): Promise<ServerClient> {
     return new ServerClient(await this.access(credentials), { scene: () => this.scene });
   }
 
-  /** What a client needs to be let in. */
+  /** The credentials and address for a client. */
   async access(credentials?: Credentials): Promise<Access> {
     return { url: this.url, ca: this.#place.ca, credentials: credentials ?? (await this.#login()) };
   }
@@ -111,9 +111,9 @@ export class StartedService implements Machine, AsyncDisposable {
     return { exitCode, stdout, stderr };
   }
 
-  /** All its processes stand still, and the network takes what is sent to it. */
+  /** Suspends all its processes; the network keeps accepting data for it. */
   async pause(): Promise<void> {
-    // On a busy machine the engine may give up on a process that does not stand still at once.
+    // On a busy machine the engine may give up on a process that does not stop at once.
     const check = async (): Promise<true | undefined> => {
       if (!(await this.#state()).Paused) await this.#container.pause();
       return true;
@@ -125,7 +125,7 @@ export class StartedService implements Machine, AsyncDisposable {
     await this.#asked("unpause", this.#container.unpause());
   }
 
-  /** Takes it out of its network: nothing comes or goes, and nobody is told. This machine still reaches it. */
+  /** Removes it from its network: packets vanish without notice. This machine still reaches it. */
   async disconnect(): Promise<void> {
     const { network } = await engine();
     const { name } = this.#network;
@@ -139,19 +139,19 @@ export class StartedService implements Machine, AsyncDisposable {
     await this.#asked("reconnect", container.connectToNetwork(this.#container, place, [...aliases]));
   }
 
-  /** The server's process alone: its sessions live in another, and the image starts it again. */
+  /** Kills only the server's process: its sessions run in another, and the image restarts it. */
   async killServer(signal = "SIGKILL"): Promise<void> {
     const { pid } = await this.health();
     const { exitCode, stderr } = await this.exec(["sh", "-c", `kill -${signal.replace(/^SIG/, "")} ${pid}`]);
     if (exitCode !== 0) throw new Error(`the server of ${this.name} was not killed: ${stderr}`);
   }
 
-  /** The whole machine, as a loss of power; `start` brings it back with what is on its volumes. */
+  /** Kills the whole machine, like a loss of power; `start` restores it with the content of its volumes. */
   async kill(): Promise<void> {
     await this.#asked("kill", this.#container.kill());
   }
 
-  /** As an orderly shutdown: the server ends its sessions and leaves its HQ. */
+  /** An orderly shutdown: the server ends its sessions and leaves its HQ. */
   async stop(): Promise<void> {
     await this.#asked("stop", this.#container.stop({ t: STOP_GRACE_S }));
   }
@@ -168,7 +168,7 @@ export class StartedService implements Machine, AsyncDisposable {
     await this.start(options);
   }
 
-  /** Resolves when the server answers; rejects with the end of its log, at once where the container has ended. */
+  /** Resolves when the server answers; rejects with the end of its log, at once if the container has ended. */
   async ready(options: WaitOptions = {}): Promise<void> {
     const check = async (): Promise<"answers" | "ended"> => {
       try {
@@ -198,7 +198,7 @@ export class StartedService implements Machine, AsyncDisposable {
     return (await this.#container.inspect()).State;
   }
 
-  /** From the last start on, until the container stops. */
+  /** Since the last start, until the container stops. */
   async #followLog(): Promise<void> {
     const { container } = await engine();
     const since = Date.parse((await this.#state()).StartedAt) / 1000;

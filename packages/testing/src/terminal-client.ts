@@ -18,33 +18,33 @@ import { RecentFrames } from "./terminal/recent-frames.ts";
 import { TerminalView } from "./terminal/terminal-view.ts";
 import { failure, WAIT_TIMEOUT_MS, type WaitOptions, waitFor } from "./wait.ts";
 
-/** Of the output, unless another is given. */
+/** Kept bytes of the output, by default. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 const KEPT_EVENTS = 1_000;
 
-/** A test does not want to wait for a server that is back longer than this. */
+/** Shorter than a real client's delay, so that tests do not wait for a server that is back. */
 const BACKOFF = { quickMs: 50, firstMs: 100, maxMs: 1_000 };
 
 export type ViewOptions = {
-  /** Where it begins: an offset, or "live" for what comes from now on. From the first byte unless given. */
+  /** Where it begins: an offset, or "live" for new output only. Default: at the first byte. */
   readonly from?: number | "live";
-  /** Gets all output, with offsets and what was left out. */
+  /** Receives all output, with offsets and gaps. */
   readonly checker?: Pick<OracleChecker, "take" | "skip">;
   /** False saves the emulator: for many viewers of much output. */
   readonly hasScreen?: boolean;
-  /** Of the output, the last ones; at most 16 MiB unless given. */
+  /** The last bytes of output to keep; default: at most 16 MiB. */
   readonly keptBytes?: number;
-  /** What is added to the message when a wait fails. */
+  /** Added to the message of a failed wait. */
   readonly scene?: () => string;
-  /** Keeps what the terminal showed, for the report of a failure. */
+  /** Keeps the terminal's screens for the report of a failure. */
   readonly log?: TerminalLog;
 };
 
 export type AttachOptions = ViewOptions & WaitOptions;
 
 /**
- * Somebody at a terminal: follows one session over a /ws connection of its own, through reconnects, and types into it.
- * Output is on the screen before anybody is told of it.
+ * A person at a terminal: follows one session over its own /ws connection, through reconnects, and types into it. The
+ * screen has new output before any callback sees it.
  */
 export class TerminalClient implements Disposable {
   readonly sessionId: string;
@@ -59,7 +59,7 @@ export class TerminalClient implements Disposable {
   readonly #events: SessionEvent[] = [];
   #isAttached = false;
   #resyncs = 0;
-  /** Connections since the start. */
+  /** The number of connections so far. */
   #links = 0;
   #exit: ExitEvent | undefined;
   #problem: Error | undefined;
@@ -76,13 +76,13 @@ export class TerminalClient implements Disposable {
     this.#follow(from);
   }
 
-  /** Resolves when the server has accepted. Rejects where it refuses, or when there is no answer in time. */
+  /** Resolves when the server has accepted. Rejects on refusal or timeout. */
   static attach(access: Access, sessionId: string, options: AttachOptions = {}): Promise<TerminalClient> {
     const target = targetOf(access);
     return TerminalClient.over((handlers, signal) => openLink(target, handlers, signal), sessionId, options);
   }
 
-  /** The same over links of another kind. */
+  /** The same over another kind of link. */
   static async over(open: OpenLink, sessionId: string, options: AttachOptions): Promise<TerminalClient> {
     const client = new TerminalClient(open, sessionId, options);
     try {
@@ -94,12 +94,12 @@ export class TerminalClient implements Disposable {
     }
   }
 
-  /** The rows of the screen, joined by line feeds, without spaces at their ends and blank rows at the end. */
+  /** The rows of the screen, joined by line feeds, without trailing spaces and trailing blank rows. */
   get screen(): string {
     return this.#shown.text;
   }
 
-  /** The same with what scrolled off before it: at most 1,000 lines. */
+  /** The same with the scrollback before it: at most 1,000 lines. */
   get screenWithScrollback(): string {
     return this.#shown.textWithScrollback;
   }
@@ -113,32 +113,32 @@ export class TerminalClient implements Disposable {
     return this.#shown.cursor;
   }
 
-  /** The output that is held; its last byte is the one before `offset`. Nothing in it is missing or there twice. */
+  /** The kept output, without gaps and repetitions; it ends before `offset`. */
   get bytes(): Uint8Array {
     return this.#output.bytes;
   }
 
-  /** Of the byte that comes next; undefined before the first. */
+  /** The offset of the next byte; undefined before the first. */
   get offset(): number | undefined {
     return this.#output.next;
   }
 
-  /** How often output was left out: the server sent the screen in its place. */
+  /** The number of gaps: the server sent the screen instead. */
   get resyncs(): number {
     return this.#resyncs;
   }
 
-  /** How often the connection was lost and came back. */
+  /** The number of reconnects. */
   get reconnects(): number {
     return Math.max(0, this.#links - 1);
   }
 
-  /** Of the session: the last 1,000. */
+  /** The session's events, the last 1,000. */
   get events(): readonly SessionEvent[] {
     return this.#events;
   }
 
-  /** Resolves with the match as soon as the screen has one: one row is one line. Rejects at the session's end without. */
+  /** Resolves with the first match of the screen: one row is one line. Rejects at the session's end. */
   shows(
     pattern: RegExp | string,
     options: WaitOptions & { readonly withScrollback?: boolean } = {},
@@ -149,24 +149,24 @@ export class TerminalClient implements Disposable {
     return this.until(check, `${pattern} on the screen`, options);
   }
 
-  /** Resolves when everything up to a byte has come. */
+  /** Resolves when everything up to an offset has arrived. */
   async reaches(offset: number, options: WaitOptions = {}): Promise<void> {
     await this.until(() => (this.offset ?? -1) >= offset || undefined, `byte ${offset}`, options);
   }
 
-  /** Resolves when the connection is open, at once or after a reconnect; what is typed without one is refused. */
+  /** Resolves when the connection is open, at once or after a reconnect; input without a connection is refused. */
   connected({ timeoutMs = WAIT_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}): Promise<void> {
     return this.#socket.opened(timeoutMs);
   }
 
-  /** Resolves when the program has ended and all its output is there. */
+  /** Resolves when the program has ended and all its output has arrived. */
   ended(options: WaitOptions = {}): Promise<ExitEvent> {
     return this.until(() => this.#exit, "the end of the session", options);
   }
 
   /**
-   * Resolves when `find` finds something; it is called after everything that changes. Rejects with an Error that shows the
-   * screen: when it takes too long, when the session is over without, and with what the server refuses.
+   * Resolves when `find` returns a value; it is called after every change. Rejects with an Error that shows the screen:
+   * on timeout, at the session's end, and with the server's refusals.
    */
   until<T>(find: () => T | undefined, what: string, options: WaitOptions = {}): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -181,13 +181,13 @@ export class TerminalClient implements Disposable {
     return waitFor(promise, what, options, () => this.#whole).finally(() => listening[Symbol.dispose]());
   }
 
-  /** Resolves when the server has dealt with it; rejects where it refuses, and when it is not known whether it arrived. */
+  /** Resolves when the server has processed the input; rejects if it refuses, or if the input's arrival is unknown. */
   type(input: string | Uint8Array): Promise<void> {
     const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
     return this.#socket.write(this.sessionId, bytes);
   }
 
-  /** One of the keys that INPUT_KEY names, such as "enter" and "arrow_up". */
+  /** A key of INPUT_KEY, such as "enter" and "arrow_up". */
   async press(key: string): Promise<void> {
     const bytes = keyBytes(key);
     if (bytes === undefined) throw new ServiceError("invalid_request", `no key is called ${key}`);
@@ -233,7 +233,7 @@ export class TerminalClient implements Disposable {
     );
   }
 
-  /** The socket's handlers may not throw: what goes wrong is told by every wait from then on. */
+  /** The socket's handlers may not throw: every later wait reports the error. */
   #change(work: () => void): void {
     try {
       work();
@@ -301,7 +301,7 @@ export class TerminalClient implements Disposable {
 function searcher(pattern: RegExp | string): (text: string) => RegExpExecArray | undefined {
   const isText = typeof pattern === "string";
   const source = isText ? pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&") : pattern.source;
-  // Without g and y: they would go on where the last search ended.
+  // Without g and y, which would continue from the last match.
   const regexp = new RegExp(source, isText ? "" : pattern.flags.replaceAll(/[gy]/g, ""));
   return (text) => regexp.exec(text) ?? undefined;
 }

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isTimeout, withDeadline } from "../../../src/lib/async/deadline.ts";
 
-/** Unless a wait is given another. */
+/** Default deadline of a wait. */
 export const WAIT_TIMEOUT_MS = 60_000;
 
 export type WaitOptions = {
-  /** Milliseconds; 60,000 unless given. */
+  /** Milliseconds; default 60,000. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Waits for what tells of itself. Rejects with an Error that says what did not come, and what `scene` says then. */
+/** Waits for an event. Rejects with an Error that names the missing event, and the result of `scene` at that time. */
 export async function waitFor<T>(
   work: Promise<T>,
   what: string,
@@ -29,8 +29,8 @@ export async function waitFor<T>(
 const [MIN_POLL_MS, MAX_POLL_MS] = [10, 50];
 
 /**
- * Calls `check` until it returns something: for what sends no event. A check that fails is repeated; the last failure is the
- * cause of the Error that it rejects with when the time is over.
+ * Polls `check` until it returns a value: for conditions without events. A failing check is repeated; after the
+ * deadline its last failure is the cause of the Error.
  */
 export async function eventually<T>(
   check: (signal: AbortSignal) => Promise<T | undefined>,

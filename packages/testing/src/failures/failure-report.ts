@@ -5,7 +5,7 @@ import type { TestCluster } from "../machine.ts";
 
 const MAX_NAME_LENGTH = 80;
 
-/** What a hook of vitest gets: the part that is needed. */
+/** The used part of a vitest hook's context. */
 type TestContext = {
   readonly task: { readonly name: string; readonly result?: { readonly state: string } | undefined };
 };
@@ -13,8 +13,9 @@ type TestContext = {
 type ReportedCluster = Pick<TestCluster, "hq" | "remotes" | "seed" | "terminals">;
 
 /**
- * A hook for `afterEach`. After a test that failed it prints the last screen and the last frames of each terminal, the ends
- * of all logs, and the seed, and writes these and the whole logs to files. Their paths are printed as attachments of JUnit.
+ * A hook for `afterEach`. After a failed test it prints the last screen and the last frames of each terminal, the ends
+ * of all logs, and the seed. It writes these and the whole logs to files, and prints their paths as attachments of
+ * JUnit.
  */
 export function reportFailures(
   cluster: () => ReportedCluster | undefined,

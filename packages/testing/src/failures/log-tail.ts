@@ -1,7 +1,7 @@
-/** Of a log, in the message of a failure. */
+/** Lines of a log in the message of a failure. */
 export const SHOWN_LINES = 30;
 
-/** The last megabyte of what somebody wrote, as text. */
+/** The last megabyte of a log, as text. */
 export class LogTail {
   #text = "";
 
@@ -14,7 +14,7 @@ export class LogTail {
     return this.#text.slice(-MAX_CHARACTERS);
   }
 
-  /** Its last lines, as a person reads them in a failure: under a title; empty where there are none. */
+  /** Its last lines for the message of a failure: under a title; empty if there are none. */
   last(lines: number, title: string): string {
     const all = this.#text.trimEnd();
     if (all === "") return "";

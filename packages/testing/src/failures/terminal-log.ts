@@ -1,12 +1,12 @@
-/** Closed terminals; older ones are forgotten. */
+/** Maximum of closed terminals; the oldest are forgotten. */
 const MAX_CLOSED = 20;
 
-/** What the terminals of a test show, or showed when they were closed, for the report of its failure. */
+/** The last screens of a test's terminals, open or closed, for the report of its failure. */
 export class TerminalLog {
   readonly #open = new Set<() => string>();
   #closed: string[] = [];
 
-  /** The disposer takes the last description. */
+  /** Disposal takes the last description. */
   add(describe: () => string): Disposable {
     this.#open.add(describe);
     return {
@@ -20,7 +20,7 @@ export class TerminalLog {
     return [...this.#closed, ...[...this.#open].map((describe) => describe())];
   }
 
-  /** At the end of a test: open terminals belong to the next one as well. */
+  /** At the end of a test: open terminals may be used by the next one. */
   forgetClosed(): void {
     this.#closed = [];
   }

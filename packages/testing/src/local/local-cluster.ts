@@ -16,22 +16,22 @@ import { eventually, type WaitOptions, waitFor } from "../wait.ts";
 import { LocalMachine } from "./local-machine.ts";
 
 export type LocalClusterOptions = {
-  /** How many, called remote-1, remote-2, …; two unless given. */
+  /** Their number, with the names remote-1, remote-2, …; default: two. */
   readonly remotes?: number;
-  /** TTYHQ_COMMAND, or ttyhq on the PATH, unless given. */
+  /** Default: TTYHQ_COMMAND, or ttyhq on the PATH. */
   readonly command?: string;
 };
 
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 60_000;
 
-/** What `ttyhq up --json` prints. */
+/** The output of `ttyhq up --json`. */
 const Up = z.object({
   ...{ url: z.string(), username: z.string(), password: z.string(), controlDir: z.string() },
   remotes: z.array(z.object({ name: z.string(), url: z.string(), controlDir: z.string() })),
 });
 
-/** An HQ and its remotes as processes of this machine, run by `ttyhq up`; they end with the process of the test. */
+/** An HQ and its remotes as processes of this machine, run by `ttyhq up`; they end with the test's process. */
 export class LocalCluster implements TestCluster {
   readonly hq: Machine;
   readonly remotes: readonly Machine[];
@@ -47,7 +47,7 @@ export class LocalCluster implements TestCluster {
     this.#owned = owned;
   }
 
-  /** Resolves when all remotes are registered. Rejects with what the command says, and leaves nothing behind. */
+  /** Resolves when all remotes are registered. Rejects with the command's output, after cleaning up. */
   static async start(options: LocalClusterOptions = {}): Promise<LocalCluster> {
     await using stack = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "ttyhq-test-"));

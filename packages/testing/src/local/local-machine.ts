@@ -14,7 +14,7 @@ const MAX_LOG_BYTES = 1024 * 1024;
 
 export type LocalServer = { readonly name: string; readonly url: string; readonly controlDir: string };
 
-/** A server of `ttyhq up` with its session host. Its network cannot be cut; its server is stopped instead, which looks the same. */
+/** A server of `ttyhq up` with its session host. Its network cannot be cut; stopping its server has the same effect. */
 export class LocalMachine implements Machine, AsyncDisposable {
   readonly name: string;
   readonly url: string;
@@ -25,7 +25,7 @@ export class LocalMachine implements Machine, AsyncDisposable {
   /** Processes that are stopped. */
   readonly #stopped = new Set<number>();
 
-  /** The login is the same for all servers of a cluster; an HQ takes it with every request. */
+  /** The login is the same for all servers of a cluster; an HQ requires it with every request. */
   constructor({ name, url, controlDir }: LocalServer, login: Login, { isHq }: { readonly isHq: boolean }) {
     this.name = name;
     this.url = url;
@@ -86,7 +86,7 @@ export class LocalMachine implements Machine, AsyncDisposable {
     );
   }
 
-  /** Lets its processes run, so that they can be ended; `ttyhq up` does that. */
+  /** Resumes its processes, so that `ttyhq up` can end them. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.unpause();
     this.#probe[Symbol.dispose]();
@@ -112,7 +112,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Empty for a file that is not there. */
+/** Empty for a missing file. */
 function fileEnd(path: string): string {
   try {
     const file = openSync(path, "r");

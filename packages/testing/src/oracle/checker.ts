@@ -6,23 +6,23 @@ import { type OracleRecord, readOracleRecord } from "./record.ts";
 import { complaint, type OracleReport } from "./report.ts";
 
 export type OracleCheckerOptions = {
-  /** The program's; 1 unless given. Records of another seed are damage. */
+  /** The program's seed, default 1. Records of another seed count as damage. */
   readonly seed?: number;
-  /** "middle": the stream is joined where it happens to be. From its first byte unless given. */
+  /** "middle": the stream is joined at any place. Default: from its first byte. */
   readonly from?: "start" | "middle";
-  /** The program was typed into a shell: what stands before its first record and after its last is not looked at. */
+  /** The program was typed into a shell: output before its first record and after its last is ignored. */
   readonly isInShell?: boolean;
 };
 
 const FIRST_RECORD = "000000000 B ";
-/** Of a damaged line, told in its fault. */
+/** Bytes of a damaged line in its fault. */
 const SHOWN_BYTES = 60;
 
 /**
- * Takes what an oracleProgram printed, in pieces of any size, and tells what was lost, doubled, disordered or damaged on
- * the way. Every byte is covered: each record has a number and a checksum with the seed in it, the last one their count and
- * the checksum of all checksums. Holds one line of at most 4 KiB and what
- * MissingNumbers and OracleFaults hold.
+ * Accepts the output of an oracleProgram in pieces of any size, and reports lost, repeated, reordered and damaged
+ * bytes. Every byte is covered: each record has a number and a checksum with the seed in it, the last one their count
+ * and the checksum of all checksums. Holds one line of at most 4 KiB, and the content of MissingNumbers and
+ * OracleFaults.
  */
 export class OracleChecker {
   readonly #seed: number;
@@ -30,11 +30,11 @@ export class OracleChecker {
   readonly #faults = new OracleFaults();
   readonly #missing = new MissingNumbers();
   readonly #line = new OracleLine();
-  /** A shell's lines may come now. */
+  /** Whether lines of a shell may follow. */
   #isForeign: boolean;
-  /** The stream was joined in the middle of a line, so that the next one may be the rest of a record. */
+  /** Whether the stream was joined in the middle of a line, so that the next one may be the rest of a record. */
   #isInLine: boolean;
-  /** The next record may be any later one. */
+  /** Whether the next record may be any later one. */
   #isJoining: boolean;
   #hasEnd = false;
   #hasSkipped: boolean;
@@ -44,7 +44,7 @@ export class OracleChecker {
   #skips = 0;
   #bytes = 0;
   #sum = 0;
-  /** The offset of the byte that comes next. */
+  /** The offset of the next byte. */
   #next: number | undefined;
 
   constructor({ seed = 1, from = "start", isInShell = false }: OracleCheckerOptions = {}) {
@@ -54,7 +54,7 @@ export class OracleChecker {
     this.#isInLine = this.#isJoining = this.#hasSkipped = from === "middle";
   }
 
-  /** The bytes that come next. Where their offset is given it has to be that of the byte after the last one. */
+  /** The next bytes. Their offset, if given, must follow the last byte. */
   take(bytes: Uint8Array, offset = this.#next ?? 0): void {
     const due = this.#next ?? offset;
     if (offset !== due) this.#damaged(due, `offset ${offset} in place of ${due}`);
@@ -63,7 +63,7 @@ export class OracleChecker {
     this.#line.take(bytes, offset, (line, begin) => this.#took(line, begin));
   }
 
-  /** The output is left out up to a byte, and nobody is to blame: as RESYNC does, and a viewer who joins late. */
+  /** Legitimately skips output up to a byte: for RESYNC, and for a viewer that joins late. */
   skip(offset: number): void {
     this.#line.clear();
     this.#skips += 1;
@@ -71,12 +71,12 @@ export class OracleChecker {
     this.#isInLine = this.#isJoining = this.#hasSkipped = true;
   }
 
-  /** The last record came, whatever came before it. */
+  /** Whether the last record arrived, regardless of missing ones. */
   get isComplete(): boolean {
     return this.#hasEnd;
   }
 
-  /** As far as the stream was taken. */
+  /** The report so far. */
   get report(): OracleReport {
     const missing = this.#missing;
     const isFault = ({ kind, first, last }: OracleFault): boolean =>
@@ -92,7 +92,7 @@ export class OracleChecker {
     };
   }
 
-  /** The stream is at its end. Throws an Error that says what is wrong with it; returns the report where nothing is. */
+  /** Ends the stream. Throws an Error that describes its faults; returns the report if there are none. */
   verify(): OracleReport {
     this.#line.end((line, begin) => this.#took(line, begin));
     const { report } = this;
@@ -102,7 +102,7 @@ export class OracleChecker {
   }
 
   #took(line: Uint8Array, begin: number): void {
-    // A shell's prompt may stand before the first record, on its line.
+    // A shell's prompt may precede the first record on its line.
     const prompt = this.#isForeign ? Math.max(0, Buffer.from(line).indexOf(FIRST_RECORD)) : 0;
     const record = readOracleRecord(line.subarray(prompt), this.#seed);
     if (record !== undefined) this.#good(record, begin);

@@ -1,12 +1,12 @@
 export const FAULT_KINDS = ["lost", "doubled", "disordered", "damaged"] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** Something that is wrong with a stream. */
+/** A fault of a stream. */
 export type OracleFault = {
   readonly kind: FaultKind;
-  /** Of the byte where it was noticed. */
+  /** The offset where it was noticed. */
   readonly offset: number;
-  /** The records that it is about; of what is damaged the one that was due. */
+  /** The affected records; for damage, the expected record. */
   readonly first: number;
   readonly last: number;
   readonly message: string;
@@ -14,12 +14,12 @@ export type OracleFault = {
 
 type Noted = Omit<OracleFault, "message" | "last"> & { last: number; readonly detail: string };
 
-/** Faults that are told one by one. */
+/** Faults that are listed individually. */
 const MAX_FAULTS = 20;
 
 const SAID = { lost: "did not come", doubled: "came again", disordered: "came after a later one" } as const;
 
-/** Counts faults and holds the first 20, records that follow each other as one. */
+/** Counts faults and holds the first 20, merging consecutive records. */
 export class OracleFaults {
   readonly #counts: Record<FaultKind, number> = { lost: 0, doubled: 0, disordered: 0, damaged: 0 };
   readonly #noted: Noted[] = [];
@@ -32,7 +32,7 @@ export class OracleFaults {
     return this.#counts[kind];
   }
 
-  /** `detail` is what is said of something damaged. */
+  /** `detail` describes damage. */
   note(kind: FaultKind, offset: number, first: number, last = first, detail = ""): void {
     this.#counts[kind] += last - first + 1;
     const before = this.#noted.at(-1);
@@ -40,7 +40,7 @@ export class OracleFaults {
     else if (this.#noted.length < MAX_FAULTS) this.#noted.push({ kind, offset, first, last, detail });
   }
 
-  /** In the order in which they were noticed. */
+  /** In the order of detection. */
   get all(): readonly OracleFault[] {
     return this.#noted.map(({ detail, ...fault }) => ({ ...fault, message: messageOf(fault, detail) }));
   }

@@ -1,19 +1,22 @@
 import { concatBytes } from "../../../../src/lib/data/collect.ts";
 import { MAX_RECORD_BYTES } from "./record.ts";
 
-/** A line with its line feed (none at the end of all), cut where it is longer than any record, and the offset of its first byte. */
+/**
+ * A line with its line feed (except an unfinished last one), truncated if it is longer than any record, and the offset
+ * of its first byte.
+ */
 export type TakeLine = (line: Uint8Array, begin: number) => void;
 
 const LINE_FEED = 10;
-/** More than any record: a line that is cut is none. */
+/** More than any record, so that a truncated line is never valid. */
 const MAX_LINE_BYTES = MAX_RECORD_BYTES + 1;
 
-/** Makes lines of pieces. Holds one of at most 4 KiB; what is longer is dropped as it comes. */
+/** Assembles lines from pieces. Holds one of at most 4 KiB; drops the rest of longer ones. */
 export class OracleLine {
   #begun: Uint8Array = new Uint8Array(0);
   #begin: number | undefined;
 
-  /** The line may be a view of `bytes`: it is good until `give` returns. */
+  /** The line may be a view of `bytes`, valid until `give` returns. */
   take(bytes: Uint8Array, offset: number, give: TakeLine): void {
     let at = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, at)) {
@@ -29,7 +32,7 @@ export class OracleLine {
     this.#begun = this.#with(bytes.subarray(at));
   }
 
-  /** Nothing more will come: what there is of a line is one. */
+  /** The input has ended: an unfinished line counts as one. */
   end(give: TakeLine): void {
     const [line, begin] = [this.#begun, this.#begin];
     this.clear();

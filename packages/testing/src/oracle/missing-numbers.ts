@@ -1,12 +1,12 @@
-/** Gaps that are held; of those after that only the sum. */
+/** Maximum of held gaps; further gaps are only summed up. */
 const MAX_GAPS = 1_000;
 
-/** What was jumped over in a row of numbers and may come yet. Holds at most 1,000 gaps. */
+/** Skipped numbers of a sequence that may still arrive. Holds at most 1,000 gaps. */
 export class MissingNumbers {
   readonly #gaps: { readonly first: number; readonly last: number }[] = [];
   #count = 0;
 
-  /** How many are missing. */
+  /** The number of missing ones. */
   get count(): number {
     return this.#count;
   }
@@ -17,7 +17,7 @@ export class MissingNumbers {
     if (this.#gaps.length < MAX_GAPS) this.#gaps.push({ first, last });
   }
 
-  /** Takes one that came after all. False where it was not missing. */
+  /** Removes a number that has arrived. False if it was not missing. */
   take(number: number): boolean {
     const index = this.#gaps.findIndex(({ first, last }) => first <= number && number <= last);
     const gap = this.#gaps[index];
@@ -31,7 +31,7 @@ export class MissingNumbers {
     return true;
   }
 
-  /** Whether one of those from `first` to `last` is known to be missing. */
+  /** Whether a number from `first` to `last` is known to be missing. */
   isAnyOf(first: number, last: number): boolean {
     return this.#gaps.some((gap) => gap.first <= last && first <= gap.last);
   }

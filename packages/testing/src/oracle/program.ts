@@ -1,24 +1,24 @@
 import { ORACLE_FUNCTIONS, type OracleSpec } from "./source.ts";
 
 export type OracleOptions = {
-  /** The stream is at least that long, and at most by one record longer. */
+  /** The minimum length of the stream, which exceeds it by at most one record. */
   readonly bytes: number;
-  /** The same seed gives the same stream; the checker needs it, too. 0 to 2^32 - 1, 1 unless given. */
+  /** Equal seeds give equal streams; the checker needs it, too. 0 to 2^32 - 1, default 1. */
   readonly seed?: number;
-  /** Control sequences, UTF-8 and bytes that are no text, at random among the records. */
+  /** Adds control sequences, UTF-8 and bytes that are not text, at random among the records. */
   readonly isWild?: boolean;
-  /** As fast as it is taken unless given. */
+  /** Default: as fast as it is read. */
   readonly linesPerSecond?: number;
-  /** Prints its first record and goes on when it gets any input. */
+  /** Waits for any input after its first record. */
   readonly waitsForKey?: boolean;
-  /** What Node is called where the program runs. */
+  /** The name of Node where the program runs. */
   readonly node?: string;
 };
 
 /**
- * The command of a program that prints numbered records with checksums, at random lengths, and at last how many they were:
- * what an OracleChecker checks. It needs Node 22.2 there, by name, and nothing else. On a terminal and through a pipe it
- * prints the same bytes; on a terminal it echoes nothing, and Ctrl-C ends it. It ends with code 0.
+ * The command of a program for an OracleChecker. It prints numbered records with checksums, of random lengths, and
+ * finally their count. It needs only Node 22.2 there, by name. It prints the same bytes on a terminal and through a
+ * pipe; on a terminal it echoes nothing, and Ctrl-C ends it. It ends with code 0.
  */
 export function oracleProgram(options: OracleOptions): string[] {
   const spec: OracleSpec = {
@@ -33,7 +33,7 @@ export function oracleProgram(options: OracleOptions): string[] {
   return [options.node ?? "node", "-e", `${functions}\nprintOracle(${JSON.stringify(spec)}, ${machine});`];
 }
 
-/** No string of these functions has two spaces in a row or a line feed in it. */
+/** No string of these functions has two consecutive spaces or a line feed. */
 function compact(text: (...parameters: never[]) => unknown): string {
   return String(text)
     .replace(/\s*\n\s*/g, "\n")

@@ -1,16 +1,16 @@
-// One record of the oracle: `NUMBER KIND PAYLOAD CHECKSUM` and a line end. A payload has no line feed in it.
+// One record of the oracle: `NUMBER KIND PAYLOAD CHECKSUM` and a line end. A payload has no line feed.
 import { crc32 } from "node:zlib";
 
 export type OracleRecord = {
   readonly number: number;
-  /** The first one, one of those in between, the last one. */
+  /** The first record, one in between, the last one. */
   readonly kind: "begin" | "data" | "end";
   /** As it is printed. */
   readonly checksum: string;
   readonly payload: Uint8Array;
 };
 
-/** No record is longer; a line that is holds something else. */
+/** The maximum length of a record. */
 export const MAX_RECORD_BYTES = 4096;
 
 const KINDS: ReadonlyMap<number, OracleRecord["kind"]> = new Map([
@@ -24,7 +24,7 @@ const HEAD_BYTES = NUMBER_BYTES + 3;
 /** A space, the checksum, CR LF. */
 const TAIL_BYTES = 11;
 
-/** `line` with its line feed. Undefined where it is not, to the byte, a record of the oracle with that seed. */
+/** `line` includes its line feed. Undefined unless it is exactly a record of the oracle with that seed. */
 export function readOracleRecord(line: Uint8Array, seed: number): OracleRecord | undefined {
   const end = line.length - TAIL_BYTES;
   const kind = KINDS.get(line[NUMBER_BYTES + 1] ?? 0);

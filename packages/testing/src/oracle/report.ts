@@ -1,23 +1,25 @@
 import { FAULT_KINDS, type FaultKind, type OracleFault } from "./faults.ts";
 
-/** What became of a stream. The faults are counted: records that never came, that came again, that came after a later one,
- * and lines that are no record, gaps and overlaps of offsets, a sum that is wrong. */
+/**
+ * The result for a stream. It counts faults: missing, repeated and reordered records, lines that are not records, gaps
+ * and overlaps of offsets, a wrong checksum.
+ */
 export type OracleReport = Readonly<Record<FaultKind, number>> & {
-  /** Whether the last record came. */
+  /** Whether the last record arrived. */
   readonly isComplete: boolean;
-  /** Good ones, each counted once. */
+  /** Valid records, each counted once. */
   readonly records: number;
-  /** Bytes taken. */
+  /** Received bytes. */
   readonly bytes: number;
-  /** Records before the place where the stream was joined, and those that a `skip` left out. */
+  /** Records before the place where the stream was joined, and those of a `skip`. */
   readonly skipped: number;
-  /** How often `skip` was called: the server sent the screen in place of output. */
+  /** The number of calls of `skip`: the server sent the screen instead of output. */
   readonly skips: number;
   /** The first 20. */
   readonly faults: readonly OracleFault[];
 };
 
-/** What is wrong, for a person; undefined where nothing is. */
+/** The faults as a readable text; undefined without faults. */
 export function complaint(report: OracleReport): string | undefined {
   const { isComplete, records, bytes, skips, faults } = report;
   const counts = FAULT_KINDS.filter((kind) => report[kind] > 0).map((kind) => `${report[kind]} ${kind}`);

@@ -1,24 +1,24 @@
-// The oracle's program. It travels as the text of these functions to a machine that has Node and nothing else of ours: they
-// know only each other and their parameters, have no comments within, and stay under the length of one argument.
+// The oracle's program. The text of these functions is sent to a machine that has only Node. So they use only each
+// other and their parameters, contain no comments, and fit into one argument.
 import type { crc32 as Crc32 } from "node:zlib";
 
-/** What is printed; see OracleOptions. */
+/** The stream's parameters; see OracleOptions. */
 export type OracleSpec = {
   readonly bytes: number;
   readonly seed: number;
   readonly isWild: boolean;
-  /** 0: as fast as it is taken. */
+  /** 0: as fast as it is read. */
   readonly linesPerSecond: number;
   readonly waitsForKey: boolean;
 };
 
-/** Whole numbers from 0 to below a limit, the same for the same seed on every machine (mulberry32). */
+/** Random integers from 0 to below a limit, the same for the same seed on every machine (mulberry32). */
 export type Draw = (below: number) => number;
 
-/** One record after the other, each with its line end; the same for the same spec. */
+/** Consecutive records with their line ends; the same for the same spec. */
 export type OracleRecords = Iterable<Uint8Array, void>;
 
-/** What the program needs of the machine it is on. */
+/** The program's interface to its machine. */
 export type OracleMachine = {
   readonly crc32: typeof Crc32;
   readonly stdin: NodeJS.ReadStream;
@@ -26,7 +26,7 @@ export type OracleMachine = {
   readonly exit: (code: number) => void;
 };
 
-/** Everything that the program consists of; it ends with a call of `printOracle`. */
+/** All functions of the program; it ends with a call of `printOracle`. */
 export const ORACLE_FUNCTIONS = [drawer, noise, payload, oracleRecords, blocks, firstKey, printOracle];
 
 export function drawer(seed: number): Draw {
@@ -79,7 +79,7 @@ export function* oracleRecords(spec: OracleSpec, crc32: typeof Crc32, lineEnd: s
   yield record("E", Buffer.from(`oracle ends: ${number + 1} records, sum ${sum.toString(16)}`));
 }
 
-/** Of `most` records, or of 32 KiB where that is 0. */
+/** Of `most` records, or of 32 KiB if that is 0. */
 export function* blocks(records: OracleRecords, most: number): Iterable<Uint8Array, void> {
   let block: Uint8Array[] = [];
   let size = 0;

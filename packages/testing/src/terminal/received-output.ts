@@ -2,8 +2,8 @@ import { concatBytes } from "../../../../src/lib/data/collect.ts";
 import { Ring } from "../../../../src/lib/data/ring.ts";
 
 /**
- * One session's output as it came, by offset. Throws an Error where a byte is missing or comes twice. Holds at least the
- * last `maxBytes`, and at most one piece more than these.
+ * The received output of one session, by offset. Throws an Error if a byte is missing or repeated. Holds at least the
+ * last `maxBytes`, and at most one piece more.
  */
 export class ReceivedOutput {
   readonly #maxBytes: number;
@@ -16,12 +16,12 @@ export class ReceivedOutput {
     this.#maxBytes = maxBytes;
   }
 
-  /** The offset of the first byte that is held; undefined before the first. */
+  /** The offset of the first kept byte; undefined before the first. */
   get first(): number | undefined {
     return this.#first;
   }
 
-  /** The offset after the last byte that came. */
+  /** The offset after the last received byte. */
   get next(): number | undefined {
     return this.#next;
   }
@@ -32,7 +32,7 @@ export class ReceivedOutput {
     return concatBytes(Array.from({ length }, (_, index) => this.#pieces.at(index) ?? new Uint8Array(0)));
   }
 
-  /** The bytes may be changed afterwards. */
+  /** The caller may change the bytes afterwards. */
   take(offset: number, bytes: Uint8Array): void {
     if (this.#next !== undefined && offset !== this.#next) {
       throw new Error(`output came from byte ${offset} on, where byte ${this.#next} was due`);
@@ -44,7 +44,7 @@ export class ReceivedOutput {
     this.#trim();
   }
 
-  /** The output goes on from a byte, and what is held ends before it. */
+  /** The output continues at another offset, after the kept bytes. */
   skip(offset: number): void {
     this.#pieces.clear();
     this.#held = 0;

@@ -10,18 +10,18 @@ type Frame = {
   readonly bytes: Uint8Array;
 };
 
-/** The last 20 frames of a session, each with the beginning of its bytes, for the message of a failure. */
+/** The last 20 frames of a session, each with its first bytes, for the message of a failure. */
 export class RecentFrames {
   readonly #frames = new Ring<Frame>();
 
-  /** The bytes may be changed afterwards. */
+  /** The caller may change the bytes afterwards. */
   add(kind: string, detail: string, bytes: Uint8Array = new Uint8Array(0)): void {
     const at = new Date().toISOString();
     this.#frames.push({ at, kind, detail, bytes: bytes.slice(0, SHOWN_BYTES) });
     if (this.#frames.length > MAX_FRAMES) this.#frames.shift();
   }
 
-  /** Empty where there are none. */
+  /** Empty without frames. */
   get text(): string {
     if (this.#frames.length === 0) return "";
     const lines = [...this.#frames].map(

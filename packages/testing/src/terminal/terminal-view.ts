@@ -2,7 +2,7 @@ import type { TerminalSize } from "../../../../src/protocol/schemas/session.ts";
 import { ScreenTerminal } from "../../../../src/sessions/screen/terminal/terminal.ts";
 import { screenText } from "../../../../src/sessions/screen/terminal/text.ts";
 
-/** What somebody who looks at a session sees: a terminal emulator with 1,000 lines of scrollback. */
+/** The screen that a viewer sees: a terminal emulator with 1,000 lines of scrollback. */
 export class TerminalView implements Disposable {
   #terminal: ScreenTerminal;
 
@@ -14,12 +14,12 @@ export class TerminalView implements Disposable {
     return this.#terminal.size;
   }
 
-  /** The rows, joined by line feeds, without spaces at their ends and blank rows at the end. */
+  /** The rows, joined by line feeds, without trailing spaces and trailing blank rows. */
   get text(): string {
     return screenText(this.#terminal, { scrollback: false, styles: false });
   }
 
-  /** The same with what scrolled off before it. */
+  /** The same with the scrollback before it. */
   get textWithScrollback(): string {
     return screenText(this.#terminal, { scrollback: true, styles: false });
   }
@@ -38,7 +38,7 @@ export class TerminalView implements Disposable {
     this.#terminal.resize(size);
   }
 
-  /** Begins anew. */
+  /** Resets the emulator. */
   reset(size: TerminalSize): void {
     this.#terminal[Symbol.dispose]();
     this.#terminal = new ScreenTerminal(size);
