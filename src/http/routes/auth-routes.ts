@@ -21,7 +21,7 @@ export function authRoutes(parts: {
   readonly tickets: Tickets<Principal>;
   readonly config: AuthConfig;
   readonly newLoginLink: () => Promise<string>;
-  /** 0: there is no file transfer, so nobody may use it. */
+  /** 0: file transfer is off, and its permission is not reported. */
   readonly maxUploadBytes: number;
 }): Routes {
   const { login, secondFactor, users, tickets, config, newLoginLink, maxUploadBytes } = parts;
@@ -90,7 +90,7 @@ function namedBy({ user, profile }: Pick<Principal, "user" | "profile">): Partia
 }
 
 /** The second factor of a login, and the user's passkeys. */
-export function passkeyRoutes({
+function passkeyRoutes({
   login,
   secondFactor,
   users,

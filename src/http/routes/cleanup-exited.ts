@@ -44,7 +44,7 @@ export async function cleanUpExited(
   };
 }
 
-/** Stops at the first failure. Sessions that somebody else removed do not count. */
+/** Stops at the first failure. Sessions that another client removed do not count. */
 async function removeAll(
   sessions: Pick<SessionBackend, "remove">,
   records: readonly SessionRecord[],

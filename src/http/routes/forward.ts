@@ -8,7 +8,7 @@ import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Context, Media } from "../route.ts";
-import { noticeReader } from "./notice-reader.ts";
+import { noticeReader } from "./repository-routes.ts";
 
 /** Resources that an HQ forwards: no logins, no tickets, no remotes of the remote. */
 const FORWARDED: ReadonlySet<string> = new Set([

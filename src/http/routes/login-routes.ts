@@ -58,7 +58,7 @@ function endingUser(context: Context): string | undefined {
   return isManager ? undefined : loggedInUser(context);
 }
 
-/** A proxied user may be another person than the user of the same name who logs in here, so has no logins here. */
+/** A proxied user may be another person than the local user of that name, and therefore has no logins here. */
 function loggedInUser({ principal }: Context): string {
   if (principal.method === "token" || principal.method === "socket") return principal.user;
   return NOBODY;

@@ -22,6 +22,11 @@ export function remoteRoutes(parts: {
 }): Routes {
   const { registry, fleet, guard, checkUrl, reportOf } = parts;
   const recordOf = (remote: Remote): RemoteRecord => remoteRecord(remote, fleet);
+  const named = (name: string): Remote => {
+    const remote = registry.byName(name);
+    if (remote === undefined) throw new ServiceError("remote_not_found", `remote ${name} has gone`);
+    return remote;
+  };
   return {
     listRemotes: async ({ query }, { principal }) => {
       const suspects = new Set(registry.suspects.map(({ id }) => id));
@@ -51,17 +56,13 @@ export function remoteRoutes(parts: {
     refreshSessions: async ({ params }, { principal }) => {
       await guard(principal, { name: params.name, id: registry.byName(params.name)?.id });
       const sessionCount = await fleet.refresh(params.name);
-      const remote = registry.byName(params.name);
-      if (remote === undefined) throw new ServiceError("remote_not_found", `remote ${params.name} has gone`);
-      registry.seen(remote.id);
+      registry.seen(named(params.name).id);
       return { success: true, sessionCount };
     },
     cordonRemote: async ({ params: { name }, body }) => {
       await cordonThere(fleet, name, body);
-      const remote = registry.byName(name);
-      if (remote === undefined) throw new ServiceError("remote_not_found", `remote ${name} has gone`);
       // The remote registers with the change as well, but the next list must show it already.
-      const changed = await registry.register({ ...remote, cordoned: body.cordoned });
+      const changed = await registry.register({ ...named(name), cordoned: body.cordoned });
       return { success: true, remote: recordOf(changed) };
     },
     ...proxyRoutes(fleet),
@@ -82,12 +83,8 @@ function remoteRecord(remote: Remote, fleet: Fleet): RemoteRecord {
 
 /** Its id and address are unknown to an HQ that did not remove it itself. */
 function downRecord({ name, since }: Registry["down"][number]): RemoteRecord {
-  return {
-    ...{ id: "", name, url: "", sessionIds: [] },
-    registeredAt: since,
-    lastHeartbeat: since,
-    status: "down",
-  };
+  const times = { registeredAt: since, lastHeartbeat: since };
+  return { id: "", name, url: "", sessionIds: [], ...times, status: "down" };
 }
 
 async function cordonThere(fleet: Fleet, name: string, body: SetCordon): Promise<void> {

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import type { z } from "zod";
+import { type Principal, SERVERS_OWN } from "../../auth/principal.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type {
   Repositories,
@@ -6,7 +8,6 @@ import type {
   RepositoryInput,
 } from "../../repositories/repositories.ts";
 import { type Context, JsonBytes, type Routes } from "../route.ts";
-import { nameOf, noticeReader } from "./notice-reader.ts";
 
 /** Repositories, worktrees and follow mode, with the rights of the user who asks (contract 7, 10.10). */
 export function repositoryRoutes(repositories: Repositories): Routes {
@@ -42,4 +43,23 @@ export function repositoryRoutes(repositories: Repositories): Routes {
     listNotifications: ({ query: { client = "" } }, context) =>
       answer("listNotifications")({ query: { client: noticeReader(client, context) } }, context),
   };
+}
+
+/**
+ * Identifies a reader of notifications, who receives each of them once (contract 7.6): by login or address, and by the
+ * client's own name. An HQ has already distinguished its clients.
+ */
+export function noticeReader(
+  client: string,
+  { principal, address }: Pick<Context, "principal" | "address">,
+): string {
+  const login = principal.method === "hq" ? "hq" : (principal.tokenId ?? address);
+  return createHash("sha256")
+    .update(JSON.stringify([principal.user, nameOf(principal), login, client]))
+    .digest("base64url");
+}
+
+/** The owner of the caller's sessions and notifications. */
+export function nameOf(principal: Pick<Principal, "owner">): string {
+  return principal.owner ?? SERVERS_OWN;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
-import { nameOf } from "../../../src/http/routes/notice-reader.ts";
+import { nameOf } from "../../../src/http/routes/repository-routes.ts";
 
 test("notifications of the server's own are no user's, whatever that user is called", () => {
   const server: Principal = { user: "me", method: "token", rights: ALL };
