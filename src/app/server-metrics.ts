@@ -60,7 +60,7 @@ function measureHub(metrics: Metrics, hub: Hub): void {
   const lagsOfNow = () => hub.clients.map(({ viewer }) => viewer.lagBytes);
   metrics.gauge("clients", "Open WebSocket connections.", () => hub.clients.length);
   metrics.gauge("viewers", "Subscriptions to sessions.", () => hub.viewers);
-  metrics.gauge("sessions_watched", "Sessions that somebody is subscribed to.", () => hub.watchedSessions);
+  metrics.gauge("sessions_watched", "Sessions with at least one subscription.", () => hub.watchedSessions);
   metrics.counter("websocket_frames_total", "Frames, by direction.", () => [
     [{ direction: "in" }, traffic.framesIn],
     [{ direction: "out" }, traffic.framesOut],
@@ -118,7 +118,7 @@ function measureDisk(metrics: Metrics, { path }: Pick<ControlDir, "path">): void
     const { blocks, bsize } = await disk();
     return blocks * bsize;
   });
-  metrics.gauge("disk_free_bytes", "What of it this user can still write.", async () => {
+  metrics.gauge("disk_free_bytes", "Bytes that this user can still write there.", async () => {
     const { bavail, bsize } = await disk();
     return bavail * bsize;
   });
@@ -139,7 +139,7 @@ export function measureOwn(
   if (host === undefined) return;
   const caller = createCaller(host.send);
   const ask = singleFlight(() => caller.bytes(endpoints.metrics));
-  metrics.other("host_up", "Whether the session host told its figures: 1, or 0.", async () =>
+  metrics.other("host_up", "Whether the session host returned its metrics: 1, or 0.", async () =>
     new TextDecoder().decode(await ask()),
   );
 }
@@ -160,15 +160,18 @@ function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
     async () => (await memoryKills()) ?? [],
   );
   metrics.gauge("system_terminals", "Terminals of the whole machine.", () => openFileCount("nr"));
-  metrics.gauge("system_terminals_limit", "What of them its system allows.", () => openFileCount("max"));
+  metrics.gauge("system_terminals_limit", "Limit for terminals on the whole machine.", () =>
+    openFileCount("max"),
+  );
 }
 
 export function measureFleet(metrics: Metrics, headquarters: Headquarters): void {
   const { fleet, registry, healthCheck } = headquarters;
+  const isConnected = headquarters.isRegistryConnected;
   metrics.gauge(
     "registry_connected",
-    "Whether what keeps the registry is in reach and has it: 1, or 0.",
-    headquarters.isRegistryConnected,
+    "Whether the registry is reachable and up to date: 1, or 0.",
+    isConnected,
   );
   metrics.gauge("remotes_unstored", "Remotes that are only in memory.", () => registry.unstored);
   metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
@@ -179,7 +182,7 @@ export function measureFleet(metrics: Metrics, headquarters: Headquarters): void
   );
   metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
   metrics.counter("registrations_total", "Registrations of remotes.", () => registry.registrations);
-  metrics.counter("probes_total", "Looks at remotes, by what they answered.", () => healthCheck.results);
+  metrics.counter("probes_total", "Health checks of remotes, by result.", () => healthCheck.results);
   metrics.histogram(healthCheck.durations);
   metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => healthCheck.removed);
 }
@@ -250,7 +253,7 @@ export function serverMetrics(parts: {
   measureSessions(metrics, role.backend);
   measureHub(metrics, hub);
   measureRequests(metrics, meter, gate.attempts);
-  metrics.counter("logins_total", "Logins, by method and what came of them.", () => gate.logins);
+  metrics.counter("logins_total", "Logins, by method and result.", () => gate.logins);
   measureAudit(metrics, audit);
   measureDisk(metrics, controlDir);
   role.measure(metrics);

@@ -8,7 +8,9 @@ type Family = { readonly name: string; readonly help: string };
 
 export function valueLines({ name, help }: Family, kind: "gauge" | "counter", value: MetricValue): string {
   const samples = typeof value === "object" ? [...value] : [[{}, Number(value)] as const];
-  return head({ name, help }, kind) + samples.map(([labels, value]) => sample(name, labels, value)).join("");
+  const text = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+  const head = `# HELP ${name} ${text}\n# TYPE ${name} ${kind}\n`;
+  return head + samples.map(([labels, value]) => sample(name, labels, value)).join("");
 }
 
 export function familiesBeside(text: string, names: ReadonlySet<string>): string {
@@ -23,10 +25,6 @@ export function familiesBeside(text: string, names: ReadonlySet<string>): string
 
 export function familiesOf(text: string): readonly string[] {
   return [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = ""]) => name);
-}
-
-function head({ name, help }: Family, kind: string): string {
-  return `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n# TYPE ${name} ${kind}\n`;
 }
 
 function sample(name: string, labels: Labels, value: number): string {

@@ -40,6 +40,10 @@ export function createMetrics({ process: prefix = "" }: { readonly process?: str
   const others: ReadMetric[] = [];
   let registry: Promise<ReadMetric> | undefined;
   const family = (name: string, help: string) => ({ name: `ttyhq_${name}`, help });
+  const add =
+    (kind: "gauge" | "counter"): Metrics["gauge"] =>
+    (name, help, read) =>
+      void families.push(async () => valueLines(family(name, help), kind, await read()));
   return {
     type: "text/plain; version=0.0.4; charset=utf-8",
     text: async () => {
@@ -49,10 +53,8 @@ export function createMetrics({ process: prefix = "" }: { readonly process?: str
       const more = await Promise.all(others.map(inTime));
       return text + more.map((each) => familiesBeside(each, names)).join("");
     },
-    gauge: (name, help, read) =>
-      void families.push(async () => valueLines(family(name, help), "gauge", await read())),
-    counter: (name, help, read) =>
-      void families.push(async () => valueLines(family(name, help), "counter", await read())),
+    gauge: add("gauge"),
+    counter: add("counter"),
     histogram: (each) => void histograms.push(each),
     other: (name, help, read) =>
       void others.push(async () => {
