@@ -80,7 +80,7 @@ export async function startSessionHost(config: HostConfig, context: ServerContex
   const taken = new ServiceError("host_exists", `another session host serves ${config.controlDir}`);
   const served = whenReady(recovered.promise.then(() => handlers));
   stack.use(await openSocket(controlDir.hostSocket, served, taken));
-  // Its sessions end first, while their viewers can be told and nobody takes this host for gone and starts another.
+  // Sessions end first, while the socket answers: viewers get the exit, and no server starts another host.
   stack.use(sessions);
   await own.begin();
   recovered.resolve();

@@ -88,25 +88,23 @@ export async function guestView(
     case "resync":
       return await open(from === undefined ? view : { ...view, isScreenOnly: true });
     case "output":
-      if (from !== undefined && view.from < from) throw beforeLink(from);
+      if (from !== undefined && view.from < from) {
+        const message = `this share link shows output from byte ${from} on`;
+        throw new ServiceError("range_not_satisfiable", message);
+      }
       return await open(view);
     case "events":
       return await withoutInput(await open(view), from);
     case "recording":
     case "stream": {
-      if (from !== undefined) throw withoutRecording();
+      if (from !== undefined) {
+        const message = "this share link begins later than the recording: read the output";
+        throw new ServiceError("forbidden", message);
+      }
       const { type, headers, body } = await open(view);
       return { type, ...(headers && { headers }), body: shownLines(body) };
     }
   }
-}
-
-function beforeLink(from: number): ServiceError {
-  return new ServiceError("range_not_satisfiable", `this share link shows output from byte ${from} on`);
-}
-
-function withoutRecording(): ServiceError {
-  return new ServiceError("forbidden", "this share link begins later than the recording: read the output");
 }
 
 /** Events at `from` itself may have been before the link, so they are hidden as well. */

@@ -137,7 +137,9 @@ export class Listener implements AsyncDisposable {
     const listener = new Listener(server, handlers, all);
     if ("host" in place) server.setTimeout(all.stalledAnswerMs, (socket) => listener.#stalled(socket));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.once("error", (error) => reject(refused(place, error)));
+    server.once("error", (cause) => {
+      reject(new ServiceError("start_failed", refusal(place, cause), { cause }));
+    });
     server.listen({ ...place, backlog: BACKLOG }, resolve);
     await promise;
     server.removeAllListeners("error");
@@ -279,10 +281,6 @@ type ConnectionId = string | Socket;
 function idOf(socket: Socket): ConnectionId {
   const { remoteAddress, remotePort } = socket;
   return remoteAddress === undefined ? socket : `${remoteAddress} ${remotePort}`;
-}
-
-function refused(place: Place, cause: NodeJS.ErrnoException): ServiceError {
-  return new ServiceError("start_failed", refusal(place, cause), { cause });
 }
 
 function refusal(place: Place, { code, message }: NodeJS.ErrnoException): string {

@@ -43,7 +43,7 @@ export function createHttpsServer({ cert, key, clients }: TlsIdentity, options: 
   }
 }
 
-/** Whether the connection failed before HTTP, so that nobody can be answered. */
+/** Whether the connection failed before HTTP, so that no answer can be sent. */
 export function isHandshakeFailure({ code = "" }: NodeJS.ErrnoException): boolean {
   return code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_");
 }

@@ -14,12 +14,12 @@ import { type FolderPresence, SessionFolders } from "./session-folders.ts";
 
 /** A session's first output goes before the start of its worker, which takes the time of 20 sessions' starts. */
 const START_DELAY_MS = 50;
-/** So long after its last message an idle worker is ended. */
+/** An idle worker ends after this time without a message. */
 const IDLE_MS = 60_000;
-/** Before a worker that ended by itself, and is needed, is started again: doubled each time up to the second. */
+/** Pause before a needed worker that ended unexpectedly is restarted. It doubles up to the maximum. */
 const RESTART_MS = 1_000;
 const MAX_RESTART_MS = 60_000;
-/** Without a worker the known git status is trusted so long. */
+/** Lifetime of the known git status while no worker runs. */
 const TRUST_MS = 300_000;
 
 const LOG_WINDOW_MS = 60_000;

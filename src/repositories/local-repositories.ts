@@ -98,7 +98,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const worker = this.#worker(caller.account);
     const body = await worker.call({ name, input, user: caller.user }, signal);
     if (name === "gitEvent")
-      return json(await this.#eventReply(input, RepositoryEvent.parse(JSON.parse(body)), caller));
+      return json(this.#eventReply(input, RepositoryEvent.parse(JSON.parse(body)), caller));
     return new TextEncoder().encode(body);
   }
 
@@ -176,7 +176,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
       store: { get: () => this.#file.of(account), set: (entries) => this.#file.set(account, entries) },
       onNotice: (notice) => {
         this.#notices.add(notice);
-        void this.#announce(notice, account);
+        this.#announce(notice, account);
       },
       log: account === undefined ? log : log.child({ account }),
       now,
@@ -218,37 +218,25 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     return await identity;
   }
 
-  async #eventReply(
+  #eventReply(
     input: RepositoryInput,
     { repoPath, branch, followMode }: RepositoryEvent,
     caller: RepositoryCaller,
-  ): Promise<object> {
+  ): object {
     const { event } = GitEvent.parse(input.body);
-    const sessionIds = this.#sessionsIn(
-      repoPath,
-      caller.account,
-      (owner) => caller.seesAll || (owner !== undefined && owner === caller.owner),
-    );
-    const notification = {
-      type: "git-event",
-      repoPath,
-      branch,
-      event,
-      followMode,
-      sessionsUpdated: sessionIds,
-    };
-    return { success: true, repoPath, followMode, sessionsUpdated: sessionIds.length, notification };
+    const isVisible = (owner: string | undefined): boolean =>
+      caller.seesAll || (owner !== undefined && owner === caller.owner);
+    const sessionsUpdated = this.#sessionsIn(repoPath, caller.account, isVisible);
+    const notification = { type: "git-event", repoPath, branch, event, followMode, sessionsUpdated };
+    return { success: true, repoPath, followMode, sessionsUpdated: sessionsUpdated.length, notification };
   }
 
-  async #announce({ notification, user }: Notice, account: string | undefined): Promise<void> {
+  #announce({ notification, user }: Notice, account: string | undefined): void {
     const { repoPath, timestamp } = notification;
     try {
-      // The owner of a system user's session has the same name; nobody learns of another user's sessions.
-      const sessionIds = this.#sessionsIn(
-        repoPath,
-        account,
-        (owner) => account === undefined || owner === account,
-      );
+      // The owner of a system user's session has the same name. Sessions of other users stay hidden.
+      const isVisible = (owner: string | undefined): boolean => account === undefined || owner === account;
+      const sessionIds = this.#sessionsIn(repoPath, account, isVisible);
       this.#events.emit({ type: "git-notification", timestamp, owner: user, notification, sessionIds });
     } catch (error) {
       this.#parts.log.warn({ error, repoPath }, "notification not sent");

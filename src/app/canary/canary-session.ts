@@ -80,7 +80,7 @@ export class CanarySession {
     this.#sent = undefined;
   }
 
-  /** What follows is wrong as well, and is not counted. */
+  /** Later bytes are wrong as well and are not counted. */
   #lost(bytes: number): void {
     if (this.isOver) return;
     this.isOver = true;

@@ -24,7 +24,7 @@ type CanaryOptions = {
   readonly log: Pick<Log, "error" | "warn" | "info">;
 };
 
-/** What the metrics show of a machine. */
+/** The canary of one machine. */
 type Watched = {
   readonly machine: CanaryMachine;
   /** Seconds since the epoch: the last echo, or the beginning. */
@@ -161,7 +161,7 @@ export class Canary implements AsyncDisposable {
   }
 }
 
-/** The canary of a remote that has left goes on where it was when the remote is back. */
+/** The canary of a remote that has left continues when the remote returns. */
 function isObsolete({ machine, session }: Watched, current: CanaryMachine | undefined): boolean {
   if (current === undefined) return session?.isOver !== false;
   return current.isCordoned || current.remoteId !== machine.remoteId;

@@ -151,7 +151,7 @@ function internalHandlers(
   return handlersOf({ ...parts, ...login, clientOf: connectionOf, policy: undefined });
 }
 
-/** For the HQ's connections through the tunnel of this remote. Nobody but the HQ is admitted, not even this machine. */
+/** For the HQ's connections through the tunnel of this remote. Only the HQ is admitted; this machine is not. */
 export async function openTunnelListener(
   parts: Omit<PublicListener, "pageDir" | "clientOf"> & { readonly controlDir: ControlDir },
 ): Promise<Listener> {

@@ -89,20 +89,15 @@ export class Joining {
   ): Promise<NewJoinToken> {
     const tokens = await this.#validTokens();
     if (tokens.size >= MAX_JOIN_TOKENS) {
-      throw new ServiceError(
-        "too_many_join_tokens",
-        `there are ${MAX_JOIN_TOKENS} join tokens: revoke some first`,
-      );
+      const message = `there are ${MAX_JOIN_TOKENS} join tokens: revoke some first`;
+      throw new ServiceError("too_many_join_tokens", message);
     }
     const now = this.#options.now();
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const hash = hashOf(token);
-    const record: JoinTokenRecord = {
-      ...{ id: idOf(hash), name, reusable },
-      ...(createdBy === undefined ? {} : { createdBy }),
-      createdAt: new Date(now).toISOString(),
-      expiresAt: new Date(now + expiresIn * 1000).toISOString(),
-    };
+    const createdAt = new Date(now).toISOString();
+    const expiresAt = new Date(now + expiresIn * 1000).toISOString();
+    const record = { id: idOf(hash), name, reusable, createdBy, createdAt, expiresAt };
     await this.#options.tables.commit([this.#tokens.change(hash, undefined, record)]);
     return { ...record, token };
   }
@@ -116,13 +111,12 @@ export class Joining {
 
   /** Throws `join_token_not_found`. */
   async revokeToken(tokenId: string): Promise<void> {
-    const tokens = await this.#validTokens();
-    for (const [hash, { text, value }] of tokens) {
+    const { configured, tables } = this.#options;
+    for (const [hash, { text, value }] of await this.#validTokens()) {
       if (value.id !== tokenId) continue;
-      await this.#options.tables.commit([this.#tokens.change(hash, text, undefined)]);
+      await tables.commit([this.#tokens.change(hash, text, undefined)]);
       return;
     }
-    const { configured } = this.#options;
     const isConfigured = configured !== undefined && recordOf(configured).id === tokenId;
     throw new ServiceError(
       "join_token_not_found",

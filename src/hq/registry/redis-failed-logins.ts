@@ -20,8 +20,8 @@ export type RedisFailedLoginsOptions = {
 };
 
 /**
- * Nobody waits for Redis: each HQ tells its failures after counting them, and receives those of the others in the answer. So
- * it counts what happened elsewhere after its next own failure. What Redis did not take is counted where it happened.
+ * Logins do not wait for Redis. Each HQ sends its failures after counting them, and the answer has the failures of the
+ * others. Failures that Redis did not take count only at this HQ.
  */
 export class RedisFailedLogins implements FailedLogins {
   readonly #options: RedisFailedLoginsOptions;

@@ -89,7 +89,7 @@ export class RedisLink implements Disposable {
   }
 }
 
-/** The Redis of a plain address. Of Sentinels, the one that the latest failover made the master. */
+/** The Redis of a plain address. With Sentinels, the master of the latest failover. */
 async function masterOf(
   { hosts, sentinel, ...rest }: RedisAddress,
   ca: Uint8Array | undefined,

@@ -45,7 +45,7 @@ export class Shortage implements Disposable {
       clearTimeout(late);
       this.#refused.delete(name);
     });
-    // Answers before the request, so that nobody waits.
+    // Answers before the request arrives, so that the client does not wait.
     if (isTold && isPlain) refuse(socket, NO_DESCRIPTORS);
     else if (isTold) socket.destroy();
     return true;
