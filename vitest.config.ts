@@ -72,12 +72,15 @@ const LONGEST = [
 ].map((name) => join(import.meta.dirname, `test/integration/${name}.test.ts`));
 for (const file of LONGEST) accessSync(file);
 
+/** Vitest ends a worker when the next file belongs to another project, so the files of a project follow each other. */
+const PROJECTS = ["unit", "git", "containers", "integration", "faults", "kubernetes"];
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const group = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
+    const projectOf = ({ project }: TestSpecification): number => PROJECTS.indexOf(project.name);
     const place = ({ moduleId }: TestSpecification): number =>
       LONGEST.includes(moduleId) ? LONGEST.indexOf(moduleId) : LONGEST.length;
-    return (await super.sort(files)).toSorted((a, b) => group(a) - group(b) || place(a) - place(b));
+    return (await super.sort(files)).toSorted((a, b) => projectOf(a) - projectOf(b) || place(a) - place(b));
   }
 }
 
@@ -91,6 +94,9 @@ const FAULTS = [
 ];
 const CONTAINERS = ["test/integration/{containers,testing}/**/*.test.ts"];
 
+/** They run git thousands of times. A fork costs 2 ms in a worker of their own, 10 ms in one that has run many other files. */
+const GIT = ["test/integration/git/**/*.test.ts"];
+
 /** On a cluster that is there: the last ones, so that they have the machine to themselves where it is the cluster as well. */
 const KUBERNETES = ["test/integration/kubernetes/**/*.test.ts"];
 
@@ -99,6 +105,12 @@ const WORKERS = 4;
 
 /** Modules keep no state, so the files of a worker share them. A worker and its modules for each file cost half a second of CPU. */
 const SHARED_MODULES = { isolate: false } as const;
+
+/** Each wait in an integration test has a deadline of its own, and says what did not come. */
+const PATIENT = { testTimeout: 300_000, hookTimeout: 300_000 };
+
+/** Of polling in integration tests: a poll may be a run of git, and a busy machine delays what it waits for. */
+const POLL = { poll: { timeout: 60_000, interval: 40 } };
 
 const kubernetes = {
   test: {
@@ -130,15 +142,11 @@ export default defineConfig({
       },
       {
         test: {
-          name: "integration",
-          include: ["test/integration/**/*.test.ts"],
-          exclude: [...CONTAINERS, ...FAULTS, ...KUBERNETES],
+          name: "git",
+          include: GIT,
           ...SHARED_MODULES,
-          // Each wait in them has a deadline of its own, and says what did not come.
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // What is looked for again and again comes when a busy machine lets it; a look may be a run of git.
-          expect: { poll: { timeout: 60_000, interval: 40 } },
+          ...PATIENT,
+          expect: POLL,
           maxWorkers: WORKERS,
           sequence: { groupOrder: 1 },
         },
@@ -149,8 +157,19 @@ export default defineConfig({
           include: CONTAINERS,
           exclude: FAULTS,
           ...SHARED_MODULES,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          ...PATIENT,
+          maxWorkers: WORKERS,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: "integration",
+          include: ["test/integration/**/*.test.ts"],
+          exclude: [...GIT, ...CONTAINERS, ...FAULTS, ...KUBERNETES],
+          ...SHARED_MODULES,
+          ...PATIENT,
+          expect: POLL,
           maxWorkers: WORKERS,
           sequence: { groupOrder: 1 },
         },
@@ -160,8 +179,7 @@ export default defineConfig({
           name: "faults",
           include: FAULTS,
           ...SHARED_MODULES,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          ...PATIENT,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },

@@ -1,4 +1,4 @@
-// Runs the tests: `node scripts/test.ts [--times=N] [unit|integration|containers|faults|kubernetes] [arguments of
+// Runs the tests: `node scripts/test.ts [--times=N] [unit|git|integration|containers|faults|kubernetes] [arguments of
 // vitest…]`. The last line is the sum. `--times` repeats them beside busy loops, one for each core.
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const PROJECTS = ["unit", "integration", "containers", "faults", "kubernetes"];
+const PROJECTS = ["unit", "git", "integration", "containers", "faults", "kubernetes"];
 
 const Report = z.object({
   numPassedTests: z.int(),
