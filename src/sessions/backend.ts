@@ -61,7 +61,7 @@ export type View =
   | { readonly kind: "stream"; readonly after: number }
   /** Raw bytes from `from` up to, not including, `to`. */
   | { readonly kind: "output"; readonly from: number; readonly to: number }
-  /** JSON array of the journal's events at offsets from `from` on, without those of output. */
+  /** JSON array of the journal's events at offsets from `from` on, without output. */
   | { readonly kind: "events"; readonly from: number };
 
 /** The answer to a View: bytes of a media type, as they become available. */

@@ -24,7 +24,7 @@ export class SessionMeter {
     this.now = now;
   }
 
-  /** A write of a journal took so many milliseconds. */
+  /** `tookMs`: the duration of one write of a journal. */
   wrote(tookMs: number): void {
     this.journalWrites.observe(tookMs / 1000);
   }

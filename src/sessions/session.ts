@@ -27,7 +27,7 @@ import { type StoredSession, sessionRecord } from "./storage/stored-session.ts";
 
 /** Maximum output held for the first subscriber. */
 const MAX_UNSEEN_BYTES = 16 * 1024;
-/** What an event counts against that limit. */
+/** An event counts as this many bytes of it. */
 const EVENT_BYTES = 256;
 /** Maximum unread input of a program; more is refused with `input_overflow`. */
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
@@ -50,7 +50,7 @@ export type FolderPresence = Disposable & {
   ended(): void;
 };
 
-export type SessionOptions = {
+type SessionOptions = {
   readonly stored: StoredSession;
   readonly files: SessionFiles;
   /** Absent: the stored size. */

@@ -91,7 +91,7 @@ export type UpdatableRecords = Pick<
 /** Single-use secrets by hash. Over `maxEntries` of a kind the oldest is dropped. */
 export type TicketStore = {
   put(kind: TicketKind, hash: string, text: string): Promise<void>;
-  /** The text, once. ServiceError `registry_unavailable` if it is unknown who was first. */
+  /** Returns the text once. ServiceError `registry_unavailable` if another HQ may have taken it. */
   take(kind: TicketKind, hash: string): Promise<string | undefined>;
 };
 

@@ -1,5 +1,4 @@
-// Checks that only this user and root control what is at a path, for everything that contains secrets.
-// docs/security.md explains the rules.
+// Checks that only this user and root control a path, for files that contain secrets. docs/security.md explains the rules.
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";

@@ -21,7 +21,7 @@ const MS_PER_DAY = 86_400_000;
 const NOT_FOUND = 2;
 /** If /etc/shells is missing, see getusershell(3). */
 const DEFAULT_SHELLS = ["/bin/sh", "/bin/bash"];
-/** Shells that keep their users from starting programs of their choice, which is what a session offers. */
+/** Shells that limit their users to certain programs; a session would lift that limit. */
 const RESTRICTED_SHELLS: ReadonlySet<string> = new Set([
   ...["nologin", "false", "git-shell", "rbash", "rksh", "rzsh"],
 ]);

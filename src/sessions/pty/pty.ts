@@ -36,7 +36,7 @@ export type PtyProgram = {
 /** A clean exit has the program's code; death by signal n has 128+n and the signal's name (contract 2.2). */
 export type PtyExit = { readonly exitCode: number; readonly signal?: string };
 
-export type PtyListener = {
+type PtyListener = {
   /** `chunk` is valid until the return. Must not throw. */
   onOutput(chunk: Uint8Array): void;
   /** Once, after the last byte of output; the descriptor is closed by then. */

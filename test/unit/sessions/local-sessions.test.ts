@@ -10,7 +10,7 @@ import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 
-/** With one that has ended, called `one`, and all events that they tell. */
+/** Sessions with an ended one, `one`, and all their events. */
 async function endedSessions(stack: AsyncDisposableStack) {
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-local-sessions-"));
   stack.defer(() => rm(directory, { recursive: true }));

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 const TIMEOUT_MS = 60_000;
 
 /**
- * What a program prints of two tries, with a comma between them: `attempt`, an expression, is awaited when no file
+ * The output of a program for two tries, with a comma between them: `attempt`, an expression, is awaited when no file
  * descriptor is left, and again when there are some. `before`: statements of a module. It leads a session of its own.
  */
 export async function triedWithoutDescriptors(before: string, attempt: string): Promise<string> {

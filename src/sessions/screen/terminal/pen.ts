@@ -9,7 +9,7 @@ const JOINS = 1;
 const WIDTH_SHIFT = 1;
 const WIDTH_MASK = 3;
 
-/** Columns of the last character with those that it joined. */
+/** Columns of the last character and of the characters that it joined. */
 export function joinedWidth(joinState: number): number {
   return (joinState >> WIDTH_SHIFT) & WIDTH_MASK;
 }

@@ -93,7 +93,7 @@ export function isSameStyle(a: Style, b: Style): boolean {
   );
 }
 
-/** True for what erasing leaves: a background and nothing else. */
+/** Whether erasing leaves this style: at most a background. */
 export function isErasable(style: Style): boolean {
   return style.fg === 0 && (style.bg & FLAGS) === 0 && style.underline === 0 && style.link === 0;
 }
@@ -148,7 +148,7 @@ function underlineColorCode(word: number): string[] {
   return [typeof color === "number" ? `58:5:${color}` : `58:2::${color.r}:${color.g}:${color.b}`];
 }
 
-/** The colour alone: one that was set over another keeps bits of it, and there may be flags. */
+/** The colour without flags and without bits of an earlier colour. */
 export function colorWord(word: number): number {
   const mode = word & COLOR_MODE;
   if (mode === 0) return 0;

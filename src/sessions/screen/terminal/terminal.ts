@@ -107,7 +107,7 @@ export class ScreenTerminal implements Disposable {
     this.#terminal.dispose();
   }
 
-  /** xterm.js keeps these at a reset: a screen that begins there is to equal one that was parsed up to it. */
+  /** xterm.js keeps these at a reset, but a screen that is parsed from the reset on does not have them. */
   #resetKeptModes(): void {
     const { service, options } = this.core;
     service.isCursorHidden = false;

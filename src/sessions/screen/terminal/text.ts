@@ -38,7 +38,7 @@ function lineText(line: CoreLine, cols: number, styles: boolean): string {
     .join("");
 }
 
-/** Styles may differ in what the text does not tell. */
+/** Styles that differ only in attributes without a name are one run. */
 function appendRun(runs: Run[], style: Style, text: string): void {
   const attributes = styleAttributes(style);
   const last = runs.at(-1);

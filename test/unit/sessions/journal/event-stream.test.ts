@@ -16,7 +16,7 @@ const AT = "2026-01-01T00:00:00.000Z";
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
-/** A session that has ended, with so much output. */
+/** An ended session with that much output. */
 async function endedSession(files: SessionFiles, outputBytes: number): Promise<Session> {
   await writeFile(files.output, Buffer.alloc(outputBytes, "x"));
   const offsets = Array.from({ length: outputBytes / PIECE_BYTES }, (_, index) => (index + 1) * PIECE_BYTES);

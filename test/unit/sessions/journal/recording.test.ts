@@ -40,7 +40,7 @@ function record(chunks: readonly Uint8Array[]): string {
   return chunks.map((bytes, i) => writer.line(output(i, bytes))).join("") + writer.end();
 }
 
-/** What a decoder makes of all bytes at once. */
+/** All bytes decoded at once. */
 function decoded(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PtyInput } from "../../../../src/sessions/pty/input.ts";
 
-/** A pipe without blocking stands for a terminal: it takes 64 KiB that nobody reads, and then EAGAIN. */
+/** A non-blocking pipe in place of a terminal: it takes 64 KiB without a reader, then fails with EAGAIN. */
 function openPipe(): Disposable & { readonly fd: number; read(limit: number): Uint8Array } {
   const directory = mkdtempDisposableSync(join(tmpdir(), "pty-input-"));
   const path = join(directory.path, "pipe");

@@ -1,4 +1,4 @@
-// What recovery makes of a journal that a killed host left behind, torn at any byte.
+// Recovery of the journal of a killed host, torn at any byte.
 import { cp, mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -80,7 +80,7 @@ async function recover(controlDir: ControlDir): Promise<Recovered> {
   return recovered;
 }
 
-/** Recovery of the session with so many bytes of its files, and what the files hold then. */
+/** Recovers the session from that many bytes of its files. Returns the files' content afterwards too. */
 async function recoverCut(outputBytes: number, eventBytes: number) {
   const controlDir = await emptySession(`cut-${outputBytes}-${eventBytes}`);
   const files = controlDir.session(STORED.id);

@@ -1,4 +1,3 @@
-// Which recordings go, and that nobody else's do.
 import * as fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type Ended, type Keep, Retention, surplus } from "../../../../src/sessions/storage/retention.ts";
