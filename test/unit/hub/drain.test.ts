@@ -20,7 +20,7 @@ function setUp() {
   return { hub, known, unknown: () => new MemoryClient(hub) };
 }
 
-test("who said HELLO is asked to go and is not closed; others are closed with 1001 and see nothing new", async () => {
+test("a client that sent HELLO gets GOAWAY and is not closed; others are closed with 1001 and get no new frame", async () => {
   const { hub, known, unknown } = setUp();
   await using polite = await known();
   await using old = unknown();
@@ -39,11 +39,11 @@ test("who said HELLO is asked to go and is not closed; others are closed with 10
   await drained;
 });
 
-test("nobody is waited for where nobody is", async () => {
+test("a drain without clients ends at once", async () => {
   await setUp().hub.drain({ ...NOTICE, afterMs: 60_000 }, () => 1);
 });
 
-test("who stays although it was asked to go is closed with 1001 in the end, and holds nobody up", async () => {
+test("a client that ignores GOAWAY is closed with 1001 in the end and delays no other", async () => {
   const { hub, known } = setUp();
   await using stays = await known();
   await hub.drain(NOTICE, () => 1);

@@ -37,7 +37,7 @@ test("a feed begins at the end of the output", async () => {
   expect([feed.start, feed.end]).toEqual([6, 6]);
 });
 
-test("it holds a window for the slowest reader, at most 4 MiB, and little once all have read it", async () => {
+test("a feed holds a window for the slowest reader, at most 4 MiB, and little once all have read it", async () => {
   const { session, feed } = await open();
   const { state } = reader(feed);
   for (let i = 0; i < 100; i++) session.print(textOf(100_000));
@@ -49,14 +49,14 @@ test("it holds a window for the slowest reader, at most 4 MiB, and little once a
   expect(feed.end - feed.start).toBeLessThanOrEqual(FEED_KEEP_BYTES + 100_000);
 });
 
-test("many small pieces stay within the window, too", async () => {
+test("many small pieces of output stay within the window", async () => {
   const { session, feed } = await open();
   reader(feed);
   for (let i = 0; i < 40_000; i++) session.print("x");
   expect(feed.after - feed.first).toBeLessThanOrEqual(FEED_WINDOW_BYTES / 256);
 });
 
-test("the piece that has a byte is found, with the events before it", async () => {
+test("the piece that contains a byte is found, with the events before it", async () => {
   const { session, feed } = await open();
   reader(feed);
   session.print("abc");
@@ -72,14 +72,14 @@ test("the piece that has a byte is found, with the events before it", async () =
   expect(feed.record).toMatchObject({ cols: 10, rows: 10, status: "exited", exitCode: 0 });
 });
 
-test("the exit is held for whoever comes later, however much came before it", async () => {
+test("the exit is kept for later viewers, however much output came before it", async () => {
   const { session, feed } = await open();
   for (let i = 0; i < 10; i++) session.print(textOf(300_000));
   session.exit(1);
   expect(feed.last).toMatchObject({ kind: "event", event: { kind: "exit", exitCode: 1 } });
 });
 
-test("output that the upstream skipped is a gap in the window, behind which it begins anew", async () => {
+test("output that the upstream skipped is a gap in the window, and output begins anew after the gap", async () => {
   const { session, feed } = await open();
   const { state } = reader(feed);
   session.print("abc");
@@ -92,7 +92,7 @@ test("output that the upstream skipped is a gap in the window, behind which it b
   expect(feed.record).toMatchObject({ cols: 90, rows: 30 });
 });
 
-test("a reader that leaves, or another that it makes leave, hears nothing more", async () => {
+test("a reader that leaves, or that another reader removes, receives nothing more", async () => {
   const { session, feed } = await open();
   const later = reader(feed);
   const leaving = reader(feed);
@@ -110,7 +110,7 @@ test("a reader that leaves, or another that it makes leave, hears nothing more",
   expect([later.state.entries, leaving.state.entries, last.state.entries]).toEqual([2, 0, 0]);
 });
 
-test("a session that is lost is told to every reader once, and gives back its subscription", async () => {
+test("the loss of a session is reported to every reader once, and ends the subscription", async () => {
   const { session, feed } = await open();
   const { state } = reader(feed);
   const error = new ServiceError("session_not_found", "no session s");

@@ -25,7 +25,7 @@ test("output is offered up to half a MiB and again when there is room", () => {
   expect(outbox.bytes).toBe(offered);
 });
 
-test("answers are taken in front of a full outbox, up to where the client is dropped", () => {
+test("answers pass a full outbox, until too many are unread and the client is disconnected", () => {
   const { peer, outbox, offer } = setUp();
   offer(10 * OUTBOX_BYTES);
   expect(outbox.isCrowded).toBe(false);
@@ -40,7 +40,7 @@ test("answers are taken in front of a full outbox, up to where the client is dro
   expect(outbox.isCrowded).toBe(false);
 });
 
-test("it knows how long the client takes or took nothing", () => {
+test("an outbox knows how long it has been full, or was the last time", () => {
   const { peer, clock, outbox, offer } = setUp();
   expect(outbox.pauseMs).toBe(0);
   offer(OUTBOX_BYTES);

@@ -18,7 +18,7 @@ function setUp() {
   return { sessions, hub, session: sessions.add("s"), client: () => new MemoryClient(hub) };
 }
 
-test("output comes from the byte that was asked for, in the frames of the window and of the past", async () => {
+test("output begins at the requested byte, in the frames of the window or read from the journal", async () => {
   const { session, client } = setUp();
   const all = Array.from({ length: 30 }, (_, index) => `${index}: ${textOf(5_000)}\n`).join("");
   await using other = client();
@@ -38,7 +38,7 @@ test("output comes from the byte that was asked for, in the frames of the window
   }
 });
 
-test("a byte that this process has not heard of yet is waited for, one that nobody has is the end", async () => {
+test("a requested byte that this process does not have yet is awaited, one beyond the output means its end", async () => {
   const { sessions, session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout | Offsets });
@@ -66,7 +66,7 @@ test("a byte that this process has not heard of yet is waited for, one that nobo
   expect(viewer.output.at(-1)).toEqual([6, "!"]);
 });
 
-test("an upstream that skipped output costs the viewers none that is still held", async () => {
+test("viewers miss no output that is still held although the upstream skipped it", async () => {
   const { session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout | Events | Offsets });
@@ -83,7 +83,7 @@ test("an upstream that skipped output costs the viewers none that is still held"
   expect(viewer.of(FrameType.RESYNC)).toEqual([]);
 });
 
-test("an upstream that skipped output which is not held any more gives one RESYNC", async () => {
+test("output that the upstream skipped and that is not held any more gives one RESYNC", async () => {
   const { session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout | Offsets });
@@ -98,7 +98,7 @@ test("an upstream that skipped output which is not held any more gives one RESYN
   expect(viewer.of(FrameType.RESYNC).map(({ payload }) => decodeResync(payload).offset)).toEqual([13]);
 });
 
-test("a past that is not held any more is replaced by RESYNC at the offset where output goes on", async () => {
+test("history that is not held any more is replaced by RESYNC at the offset where output continues", async () => {
   const { session, client } = setUp();
   session.print("gone ");
   session.held = 5;
@@ -112,7 +112,7 @@ test("a past that is not held any more is replaced by RESYNC at the offset where
   expect(viewer.of(FrameType.ERROR)).toEqual([]);
 });
 
-test("a client without offsets whose past is not held gets a reset and the screen", async () => {
+test("a client without offsets whose history is not held gets a reset and the screen", async () => {
   const { session, client } = setUp();
   session.print("gone ");
   session.held = 5;
@@ -124,7 +124,7 @@ test("a client without offsets whose past is not held gets a reset and the scree
   expect(viewer.of(FrameType.ERROR)).toEqual([]);
 });
 
-test("a past that cannot be read for a while is told once and comes when it can be read", async () => {
+test("history that cannot be read for a while is reported once and sent when it can be read", async () => {
   const { sessions, session, client } = setUp();
   session.print("past");
   sessions.viewFailures.push(new ServiceError("host_unreachable", "no answer"), new Error("aborted"));
@@ -135,7 +135,7 @@ test("a past that cannot be read for a while is told once and comes when it can 
   expect(viewer.json(FrameType.ERROR)).toEqual([{ message: "no answer", code: "host_unreachable" }]);
 });
 
-test("no character is split over two STDOUT frames, and what looked like the beginning of one comes at the end", async () => {
+test("no character is split over two STDOUT frames, and an incomplete one is sent at the end", async () => {
   const { session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout });
@@ -151,7 +151,7 @@ test("no character is split over two STDOUT frames, and what looked like the beg
   expect(viewer.frames.at(-2)?.type).toBe(FrameType.EVENT);
 });
 
-test("a viewer that falls out of the window while it takes nothing gets RESYNC when it reads again", async () => {
+test("a viewer that falls out of the window while it reads nothing gets RESYNC when it reads again", async () => {
   let time = 0;
   const sessions = new MemorySessions();
   const session = sessions.add("s");
@@ -174,7 +174,7 @@ test("a viewer that falls out of the window while it takes nothing gets RESYNC w
   expect(viewer.of(FrameType.RESYNC).map(({ payload }) => decodeResync(payload).offset)).toEqual([16 * MIB]);
 });
 
-test("a viewer that falls out of the window while it goes on reading loses nothing", async () => {
+test("a viewer that falls out of the window while it keeps reading loses nothing", async () => {
   const { session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout | Offsets });
@@ -191,7 +191,7 @@ test("a viewer that falls out of the window while it goes on reading loses nothi
   }
 });
 
-test("a screen that is none is tried again, and told once as no fault of the client", async () => {
+test("an undecodable screen is read again, and reported once as an internal error", async () => {
   const { sessions, session, client } = setUp();
   await using viewer = client();
   const view = sessions.view.bind(sessions);
@@ -209,7 +209,7 @@ test("a screen that is none is tried again, and told once as no fault of the cli
   await viewer.reads(() => viewer.output.at(-1)?.[1] === "live");
 });
 
-test("output that died with its host is in nobody's way: one RESYNC, then what is in the window", async () => {
+test("output that was lost with its host gives one RESYNC, then the output of the window follows", async () => {
   const { sessions, session, client } = setUp();
   session.print("stored");
   session.print("lost with its host");

@@ -17,7 +17,7 @@ function setUp(pingIntervalMs = 25_000) {
   return { clock, sessions, hub, session: sessions.add("s"), client: () => new MemoryClient(hub) };
 }
 
-test("frames and their bytes are counted both ways, and so is what cannot be read", async () => {
+test("frames and their bytes are counted in both directions, and so are bad frames", async () => {
   const { hub, client } = setUp();
   await using viewer = client();
   const before = { ...hub.traffic };
@@ -29,7 +29,7 @@ test("frames and their bytes are counted both ways, and so is what cannot be rea
   expect(hub.traffic.bytesOut).toBe(viewer.peer.unreadBytes);
 });
 
-test("sixteen frames that cannot be read drop their client", async () => {
+test("sixteen bad frames disconnect their client", async () => {
   const { hub, client } = setUp();
   await using viewer = client();
   for (let count = 0; count < 20; count++) viewer.receive(new Uint8Array(3));
@@ -37,7 +37,7 @@ test("sixteen frames that cannot be read drop their client", async () => {
   expect(hub.traffic.droppedBad).toBe(1);
 });
 
-test("viewers and watched sessions are those of this moment", async () => {
+test("viewers and watched sessions are current numbers", async () => {
   const { hub, sessions, client } = setUp();
   sessions.add("t");
   await using one = client();
@@ -52,7 +52,7 @@ test("viewers and watched sessions are those of this moment", async () => {
   expect([hub.viewers, hub.watchedSessions]).toEqual([2, 1]);
 });
 
-test("a viewer is behind by what it has not taken, and by nothing where it asked for no output", async () => {
+test("a viewer lags by the output that it has not taken, and not at all if it requested none", async () => {
   const { session, client } = setUp();
   await using reader = client();
   await using slow = client();
@@ -69,7 +69,7 @@ test("a viewer is behind by what it has not taken, and by nothing where it asked
   expect(slow.viewer.lagBytes).toBe(0);
 });
 
-test("how far clients are behind is counted with every ping", async () => {
+test("the lag of clients is measured at every ping", async () => {
   const { hub, client } = setUp(5);
   await using _one = client();
   await using _other = client();

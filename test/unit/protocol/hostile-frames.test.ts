@@ -121,7 +121,7 @@ test(`${FRAMES} frames with changed, missing and foreign bytes give no other err
   expect(counted.bad).toBeGreaterThan(FRAMES / 20);
 });
 
-test("random bytes behind a good header give no other error", () => {
+test("random bytes after a valid header give no other error", () => {
   const types = Object.keys(DECODERS).map(Number);
   fc.assert(
     fc.property(fc.constantFrom(...types), fc.uint8Array({ maxLength: 64 }), (type, payload) => {

@@ -33,7 +33,7 @@ test("flags that are not supported are not reported", () => {
   expect(after(">30u")).toMatchObject({ flags: 0, isDisambiguating: false });
 });
 
-test("a program that pushes without end holds nothing", () => {
+test("flags that a program pushes without end are bounded", () => {
   const modes = after(...Array.from({ length: 10_000 }, () => ">1u"));
   expect(modes.sequences.length).toBeLessThan(100);
 });

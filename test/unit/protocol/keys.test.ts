@@ -37,7 +37,7 @@ test.each(Object.entries(KEYS))("%s sends %s", (name, bytes) => {
   expect(toHex(keyBytes(name) ?? hex("00"))).toBe(bytes);
 });
 
-test("there are these 28 and no others", () => {
+test("there are exactly these 28 keys", () => {
   expect([...KEY_NAMES].sort()).toEqual(Object.keys(KEYS).sort());
   expect(KEY_NAMES).toHaveLength(28);
   for (const name of ["", "f13", "Enter", "enter ", "constructor", "__proto__"]) {
@@ -45,7 +45,7 @@ test("there are these 28 and no others", () => {
   }
 });
 
-test("what one caller does to the bytes no other sees", () => {
+test("the bytes of a key are a new array for every caller", () => {
   keyBytes("enter")?.fill(0);
   expect(keyBytes("enter")).toEqual(hex("0D"));
 });

@@ -100,7 +100,7 @@ describe("the player", () => {
     });
   });
 
-  test("is as fast as it is told, and cuts pauses", async () => {
+  test("keeps the speed, and cuts pauses", async () => {
     const { output } = await played(CAST, { speed: 2, idleLimit: 3 });
     expect(output.map(({ at }) => at)).toEqual([500, 2_250, 2_500]);
   });
@@ -121,7 +121,7 @@ describe("the player", () => {
     expect({ output, outcome }).toEqual({ outcome: "stopped", output: [{ at: 1_000, text: "a" }] });
   });
 
-  test("goes on after a pause where it was", async () => {
+  test("continues after a pause where it was", async () => {
     const { output } = await played(CAST, {
       keys: {
         5000: (clock) => clock.set({ isPaused: true }),
@@ -131,12 +131,12 @@ describe("the player", () => {
     expect(output.map(({ at }) => at)).toEqual([1_000, 71_000, 71_500]);
   });
 
-  test("goes on faster from where it was", async () => {
+  test("continues faster from where it was", async () => {
     const { output } = await played(CAST, { keys: { 6000: (clock) => clock.set({ speed: 5 }) } });
     expect(output.map(({ at }) => at)).toEqual([1_000, 7_000, 7_100]);
   });
 
-  test("writes what a seek leaps over at once", async () => {
+  test("writes the output before the target of a seek at once", async () => {
     const { output } = await played(CAST, { keys: { 500: (clock) => clock.set({ position: 11.2 }) } });
     expect(output).toEqual([
       { at: 500, text: "a" },
@@ -145,7 +145,7 @@ describe("the player", () => {
     ]);
   });
 
-  test("is to be begun again after a seek behind what it has written", async () => {
+  test("must restart after a seek to before the written output", async () => {
     const { output, outcome } = await played(CAST, {
       keys: { 11200: (clock) => clock.set({ position: 0.2 }) },
     });
@@ -153,7 +153,7 @@ describe("the player", () => {
     expect(outcome).toBe("rewound");
   });
 
-  test("is not, while nothing of what it has written is ahead", async () => {
+  test("need not restart after a seek back if no output after the target is written", async () => {
     const { output, outcome } = await played(CAST, {
       keys: { 9000: (clock) => clock.set({ position: 2 }) },
     });

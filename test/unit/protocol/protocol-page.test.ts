@@ -107,11 +107,11 @@ describe("test vectors", () => {
     expect([...vectors.keys()]).toEqual(Object.keys(FRAMES));
   });
 
-  test.each(Object.entries(FRAMES))("%s is what the codec makes", (name, frame) => {
+  test.each(Object.entries(FRAMES))("%s is the output of the codec", (name, frame) => {
     expect(toHex(vector(name))).toBe(toHex(frame));
   });
 
-  test("they are read as the page explains them", () => {
+  test("the frames are decoded as the page explains them", () => {
     const payload = (name: string) => decodeFrame(vector(name)).payload;
     expect(decodeSubscribe(payload("SUBSCRIBE")).from).toBeUndefined();
     expect(decodeSubscribe(payload("SUBSCRIBE with fromOffset")).from).toBe(OFFSET);

@@ -59,7 +59,7 @@ describe("output", () => {
     );
   });
 
-  test("that is held no more is skipped by RESYNC, and a reconnect goes on after it", async () => {
+  test("that is not held any more is skipped by RESYNC, and a reconnect continues after it", async () => {
     const server = new MemoryServer();
     const session = server.create("a", bytesOf("0123456789"));
     session.held = 6;
@@ -74,7 +74,7 @@ describe("output", () => {
     expect(new TextDecoder().decode(seen.bytes)).toBe("6789abc");
   });
 
-  test("from the live end begins where the server says and resumes there", async () => {
+  test("from the live end begins at the server's offset and resumes from there", async () => {
     const server = new MemoryServer();
     const session = server.create("a", bytesOf("past"));
     using socket = connect(server);
@@ -89,7 +89,7 @@ describe("output", () => {
     expect(seen.subscribed.map(({ offset }) => offset)).toEqual([4, 4]);
   });
 
-  test("with bytes missing in front of it ends the link, and comes whole on the next", async () => {
+  test("with missing bytes before it ends the link, and arrives whole over the next", async () => {
     const server = new MemoryServer();
     const session = server.create("a", bytesOf("abc"));
     using socket = connect(server);
@@ -104,7 +104,7 @@ describe("output", () => {
     expect(new TextDecoder().decode(seen.bytes)).toBe("abcdefgh");
   });
 
-  test("of an earlier subscription is not taken for that of a later one", async () => {
+  test("of an earlier subscription is not mistaken for that of a later one", async () => {
     const server = new MemoryServer();
     server.isManual = true;
     server.create("a", bytesOf("0123456789"));
@@ -122,7 +122,7 @@ describe("output", () => {
     expect(new TextDecoder().decode(seen.bytes)).toBe("0123456789");
   });
 
-  test("in the other magic order is handed on in ours", async () => {
+  test("in the other magic order is passed on in ours", async () => {
     const server = new MemoryServer();
     server.create("a");
     using socket = connect(server);

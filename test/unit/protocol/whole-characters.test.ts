@@ -5,7 +5,7 @@ import { WholeCharacters } from "../../../src/protocol/whole-characters.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test("what ends with a whole character is passed on as it is", () => {
+test("bytes that end with a whole character are passed on as they are", () => {
   const characters = new WholeCharacters();
   for (const text of ["plain", "\u00e9", "\u65e5", "\u{1F600}", ""]) {
     const bytes = encode(text);
@@ -13,7 +13,7 @@ test("what ends with a whole character is passed on as it is", () => {
   }
 });
 
-test("a character that was cut comes with its rest", () => {
+test("a split character is passed on with its rest", () => {
   const bytes = encode("a\u{1F600}b");
   for (let cut = 1; cut < bytes.length; cut++) {
     const characters = new WholeCharacters();
@@ -26,14 +26,14 @@ test("a character that was cut comes with its rest", () => {
   }
 });
 
-test("what never becomes a character is given back at the end", () => {
+test("an incomplete character is returned at the end", () => {
   const characters = new WholeCharacters();
   expect(characters.take(Uint8Array.of(65, 0xe6, 0x97))).toEqual(Uint8Array.of(65));
   expect(characters.rest()).toEqual(Uint8Array.of(0xe6, 0x97));
   expect(characters.rest()).toEqual(new Uint8Array(0));
 });
 
-test("no byte is lost or moved, and text never splits, however it is cut", () => {
+test("no byte is lost or moved, and no character is split, however the text is cut", () => {
   const source = fc.oneof(fc.string({ unit: "grapheme" }).map(encode), fc.uint8Array({ maxLength: 60 }));
   return fc.assert(
     fc.property(source, fc.array(fc.nat(60), { maxLength: 12 }), (bytes, cuts) => {

@@ -8,7 +8,7 @@ import { connect } from "../protocol/memory-client.ts";
 import { MemoryServer } from "../protocol/memory-server.ts";
 import { until } from "../until.ts";
 
-test("a subscription whose server dies before it answers is refused at once", async () => {
+test("a subscription is refused at once if its server dies before the answer", async () => {
   const server = new MemoryServer();
   server.create("a");
   using socket = connect(server);

@@ -28,7 +28,7 @@ async function ask(target: UplinkTarget): Promise<string> {
   return Buffer.concat(await Array.fromAsync(body)).toString();
 }
 
-test("a session host is asked at a socket, and not at where a link in its place leads", async () => {
+test("a session host is reached at its socket, and not through a symbolic link in its place", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-socket-"));
   const [own, link] = [join(directory.path, "server.sock"), join(directory.path, "host.sock")];
   const { connections } = await serverAt(own);

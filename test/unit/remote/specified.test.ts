@@ -26,22 +26,22 @@ describe("a session record", () => {
       { created: CREATED, cwd: "/tmp", command: ["sh"], status: "exited", cols: 100, rows: 24, name: "s" },
     ],
     [
-      "with a command and its arguments apart",
+      "with separate command and arguments",
       { id: "s", command: "ls", args: ["-l"] },
       { command: ["ls", "-l"] },
     ],
-    ["with a state that is not known here", { id: "s", status: "zombie" }, { status: "exited" }],
+    ["with an unknown status", { id: "s", status: "zombie" }, { status: "exited" }],
     ["with members of other types", { id: "s", pid: "7", cols: {}, gitBranch: 3 }, { cols: 80 }],
   ])("%s is completed", (_, given, expected) => {
     expect(AnySession.parse(given)).toMatchObject(expected);
   });
 
-  test("that has no id hides itself and no other", () => {
+  test("without an id is left out, and no other is", () => {
     expect(AnySessions.parse([{ name: "n" }, 3, { id: "s" }]).map(({ id }) => id)).toEqual(["s"]);
   });
 });
 
-test("a session with an owner is not made on a machine that knows no owners, and nothing is asked of it", async () => {
+test("a session with an owner is refused for a remote without owners, and no request is sent", async () => {
   const nobody = async () => {
     throw new Error("it was asked");
   };
@@ -54,7 +54,7 @@ test("a session with an owner is not made on a machine that knows no owners, and
   await expect(remote.create(request)).rejects.toMatchObject({ code: "forbidden" });
 });
 
-test("the size that a session was given counts until its record has another one, or it is removed", async () => {
+test("the size that a session was given counts until its record changes, or the session is removed", async () => {
   const record = AnySession.parse({ id: "s", status: "running" });
   const done = async () => {};
   const remote = new SpecifiedRemote({

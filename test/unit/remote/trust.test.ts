@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { trusting } from "../../../src/remote/trust.ts";
 import { CertificateAuthority } from "../certificate-authority.ts";
 
-test("what an authority needs is made once, however many connections there are", () => {
+test("the TLS context of an authority is created once, however many connections there are", () => {
   const { cert } = new CertificateAuthority("test");
   const { secureContext } = trusting(cert);
   expect(secureContext).toBeDefined();

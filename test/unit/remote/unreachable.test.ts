@@ -11,7 +11,7 @@ test.each([
   ["CERT_HAS_EXPIRED", "its certificate has expired"],
   ["CERT_NOT_YET_VALID", "its certificate is not valid yet"],
   ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name"],
-])("%s is told as a sentence", (code, sentence) => {
+])("%s is explained in a sentence", (code, sentence) => {
   const cause = failure(code);
   const error = unreachable(target, "no answer", cause);
   expect(error).toMatchObject({ code: "host_unreachable", cause });
@@ -19,7 +19,7 @@ test.each([
   expect(error.message).toContain(sentence);
 });
 
-test("any other failure keeps its own words", () => {
+test("any other failure keeps its message", () => {
   const cause = failure("ECONNREFUSED", "connect ECONNREFUSED 10.0.0.1:4020");
   for (const place of [target, { socketPath: "/run/host.sock" }]) {
     expect(unreachable(place, "no connection", cause).message).toBe(

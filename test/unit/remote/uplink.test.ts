@@ -95,7 +95,7 @@ test("messages of all sizes come and go whole, in order", async () => {
   expect(await closed).toMatchObject({ code: 1000 });
 });
 
-test("messages that come a byte at a time, with the handshake or cut anywhere, are the same", async () => {
+test("messages that arrive byte by byte, with the handshake or cut anywhere, are complete", async () => {
   const frames = [filled(3), filled(200), Buffer.alloc(0), filled(70)].map((payload) => frame(payload));
   const send = (socket: Socket, bytes: Buffer): void => {
     if (bytes.length > 0) socket.write(bytes.subarray(0, 1), () => send(socket, bytes.subarray(1)));
@@ -106,7 +106,7 @@ test("messages that come a byte at a time, with the handshake or cut anywhere, a
   expect(Buffer.concat(messages)).toEqual(Buffer.concat([filled(3), filled(200), filled(70)]));
 });
 
-test("what was received stays as it was while more comes", async () => {
+test("a received message does not change while more arrive", async () => {
   await listen((socket, request) => {
     socket.write(Buffer.concat([headFor(request), frame(Buffer.alloc(100_000, 1))]));
     socket.once("data", () => socket.write(frame(Buffer.alloc(100_000, 2))));
@@ -118,7 +118,7 @@ test("what was received stays as it was while more comes", async () => {
   expect(messages.map((message) => new Set(message))).toEqual([new Set([1]), new Set([2])]);
 });
 
-test("what comes with the answer to the handshake waits until the caller has the link", async () => {
+test("messages that come with the answer to the handshake wait until the caller has the link", async () => {
   let link: Link | undefined;
   const got = Promise.withResolvers<boolean>();
   const handlers = { onMessage: () => got.resolve(link !== undefined), onClose: () => undefined };
@@ -140,7 +140,7 @@ test("a ping is answered, and text is not passed on", async () => {
   expect(messages).toEqual([]);
 });
 
-test("the close of the other side is told with its code and reason", async () => {
+test("the close of the other side is reported with its code and reason", async () => {
   const sockets = await webSockets();
   sockets.on("connection", (socket) => socket.close(1001, "going away"));
   const { closed } = await opened();
@@ -157,20 +157,20 @@ test.each([
   expect(await closed).toMatchObject({ code: 1006, text: expect.stringMatching(text) });
 });
 
-test("a refusal is told with its code", async () => {
+test("a refusal is reported with its code", async () => {
   const body = '{"error":"no room","code":"rate_limited","details":{}}';
   const head = `HTTP/1.1 429 Too Many Requests\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
   await listen((socket) => socket.end(head + body));
   await expect(opened()).rejects.toMatchObject({ code: "rate_limited", message: "no room" });
 });
 
-test("a socket that is not there, or ends before it answers, is out of reach", async () => {
+test("a socket that does not exist, or closes before it answers, is unreachable", async () => {
   await expect(opened()).rejects.toMatchObject({ code: "host_unreachable" });
   await listen((socket) => socket.end());
   await expect(opened()).rejects.toMatchObject({ code: "host_unreachable" });
 });
 
-test("a try that is given up ends, and its connection with it", async () => {
+test("an aborted attempt closes its connection", async () => {
   const giveUp = new AbortController();
   const ended = Promise.withResolvers<void>();
   await listen((socket) => {
@@ -184,7 +184,7 @@ test("a try that is given up ends, and its connection with it", async () => {
   await ended.promise;
 });
 
-test("a try that was given up already connects to nothing", async () => {
+test("an attempt that is already aborted does not connect", async () => {
   const handlers = { onMessage: () => {}, onClose: () => {} };
   const link = openLink({ socketPath }, handlers, AbortSignal.abort());
   await expect(link).rejects.toMatchObject({

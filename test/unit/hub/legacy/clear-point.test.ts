@@ -20,7 +20,7 @@ test.each([
   `${ESC}[?1047h`,
   `${ESC}[?1049h`,
   `${ESC}[?1049l`,
-])("the history begins at %j, which is kept, and all that follows", (clear) => {
+])("the history begins with %j, and includes it and everything after it", (clear) => {
   expect(history(`before \u65e5${clear}after`)).toEqual({ text: `${clear}after`, modes: "" });
   expect(history(`${clear}one${clear}two`)?.text).toBe(`${clear}two`);
 });
@@ -30,18 +30,18 @@ test.each([
   ["home before it", `${ESC}[1;1H${ESC}[2J`],
   ["erasing the line's rest before it", `${ESC}[J${ESC}[H${ESC}[2J`],
   ["plain colours before it", `${ESC}[m${ESC}[0m${ESC}[2J`],
-])("what belongs to the clear comes with it: %s", (_, sequences) => {
+])("sequences that belong to the clear come with it: %s", (_, sequences) => {
   expect(history(`before${sequences}after`)?.text).toBe(`${sequences}after`);
 });
 
 test.each(["", "text", `${ESC}[1J`, `${ESC}[K`, `${ESC}[0J`, `${ESC}[?25h`, "[2J", `${ESC}[22J`])(
-  "%j is no clear",
+  "%j is not a clear",
   (output) => {
     expect(history(`a${output}b`)).toBeUndefined();
   },
 );
 
-test("private modes that were on stay on, in the order in which they were set last", () => {
+test("active private modes are set again in the order in which they were last set", () => {
   const before = `${ESC}[?2004h${ESC}[?1h${ESC}[?25l${ESC}[?1;1000h text ${ESC}[?25h`;
   expect(history(`${before}${ESC}[2Jafter`)).toEqual({
     text: `${ESC}[2Jafter`,
@@ -56,11 +56,11 @@ test("a reset forgets the modes before it", () => {
   });
 });
 
-test("modes that are set after it are not set before it", () => {
+test("modes that are set after the clear are not set before it", () => {
   expect(history(`${ESC}[2J${ESC}[?2004h`)?.modes).toBe("");
 });
 
-test("nothing after the last clear is ever left out, whatever the output is", () => {
+test("everything after the last clear is kept, whatever the output is", () => {
   const part = fc.oneof(
     fc.constantFrom(`${ESC}[2J`, `${ESC}c`, `${ESC}[H`, `${ESC}[?1049h`, `${ESC}[?2004h`, "\u65e5", ESC),
     fc.string({ unit: "binary", maxLength: 20 }),

@@ -32,7 +32,7 @@ test("a history begins at the last clear, in the modes that were on there", asyn
   expect(replay && text(replay.prefix)).toBe("\x1b[?2004h");
 });
 
-test("of a longer output than may be replayed the last clear counts, or the screen is drawn", async () => {
+test("output longer than the limit is replayed from its last clear, or replaced by the screen", async () => {
   const flood = new Uint8Array(MAX_REPLAY_BYTES).fill(120);
   expect(await sessionWith(flood).plan()).toMatchObject({ offset: 0 });
   expect(await sessionWith(flood, "x").plan()).toBeUndefined();
@@ -41,13 +41,13 @@ test("of a longer output than may be replayed the last clear counts, or the scre
   expect(await sessionWith(flood, `${CLEAR}rest`).plan()).toMatchObject({ offset: length });
 });
 
-test("what is not held any more cannot be replayed", async () => {
+test("output that is not held any more cannot be replayed", async () => {
   const { session, plan } = sessionWith("hello", "world");
   session.held = 3;
   expect(await plan()).toBeUndefined();
 });
 
-test("the size is that of the place where it begins", async () => {
+test("the size is that of the beginning of the replay", async () => {
   const { session, plan } = sessionWith("before");
   session.resize({ cols: 100, rows: 40 });
   session.print(`${CLEAR}after`);

@@ -41,7 +41,7 @@ function setUp(
 const gaps = (times: readonly number[]): readonly number[] =>
   times.slice(1).map((time, index) => time - (times[index] ?? 0));
 
-test("the first comes at once, and no other while nothing changes", async () => {
+test("the first snapshot comes at once, and no other while nothing changes", async () => {
   const { taken, run } = setUp();
   await run(10_000);
   expect(taken.length).toBe(1);
@@ -56,7 +56,7 @@ test("each screen comes once", async () => {
   expect([made.length, taken.length]).toEqual([4, 1]);
 });
 
-test("the last one is made at once when the session has ended, whatever the interval, and is due until it was taken", async () => {
+test("the last snapshot is read as soon as the session has ended, whatever the interval, and is due until it is taken", async () => {
   const { taken, snapshots, viewer, run } = setUp({ minIntervalMs: 5_000 });
   await run(10);
   viewer.isReading = false;
@@ -69,7 +69,7 @@ test("the last one is made at once when the session has ended, whatever the inte
   expect([snapshots.isDue, taken.length]).toEqual([false, 2]);
 });
 
-test("one that cannot be read is not due: the exit does not wait for it", async () => {
+test("a snapshot that cannot be read is not due, so that the exit does not wait for it", async () => {
   const { snapshots, run } = setUp({}, { failures: 1_000 });
   await run(10);
   snapshots.finish();
@@ -77,7 +77,7 @@ test("one that cannot be read is not due: the exit does not wait for it", async 
   expect(snapshots.isDue).toBe(false);
 });
 
-test("output that does not pause gets a snapshot every 50 ms, and one after its end", async () => {
+test("continuous output gives a snapshot every 50 ms, and one after its end", async () => {
   const { taken, run } = setUp();
   await run(1_000, 3);
   await run(1_000);
@@ -86,7 +86,7 @@ test("output that does not pause gets a snapshot every 50 ms, and one after its 
   expect(Math.max(...gaps(taken))).toBeLessThanOrEqual(53);
 });
 
-test("the interval that was asked for at least is kept, and goes before the one at most", async () => {
+test("the requested minimum interval is kept and takes precedence over the maximum", async () => {
   for (const [minIntervalMs, maxIntervalMs, expected] of [
     [200, 0, 200],
     [200, 1_000, 200],
@@ -100,13 +100,13 @@ test("the interval that was asked for at least is kept, and goes before the one 
   }
 });
 
-test("an interval longer than the platform's timers is kept, too", async () => {
+test("an interval longer than the longest timer of the platform is kept", async () => {
   const { made, run } = setUp({ minIntervalMs: 0xffff_ffff });
   await run(10_000, 10);
   expect(made.length).toBe(1);
 });
 
-test("none is made for a viewer that has not taken the last one, and the newest comes when it has", async () => {
+test("no snapshot is read until the viewer has taken the last one, then the newest follows", async () => {
   const { made, taken, viewer, run } = setUp();
   viewer.isReading = false;
   await run(10_000, 10);
@@ -117,7 +117,7 @@ test("none is made for a viewer that has not taken the last one, and the newest 
   expect([made.length, taken.length]).toEqual([2, 2]);
 });
 
-test("one that cannot be made is tried again, also when nothing changes any more", async () => {
+test("a snapshot that cannot be read is retried, also without further changes", async () => {
   const { made, taken, run } = setUp({}, { failures: 3 });
   await run(3_000);
   expect(made.length).toBe(4);
@@ -125,7 +125,7 @@ test("one that cannot be made is tried again, also when nothing changes any more
   expect(Math.min(...gaps(made))).toBeGreaterThanOrEqual(500);
 });
 
-test("a change while one is being made leads to another", async () => {
+test("a change during the read of a snapshot leads to another snapshot", async () => {
   const { made, snapshots, run } = setUp({}, { readMs: 30 });
   await run(10);
   snapshots.changed();
@@ -133,7 +133,7 @@ test("a change while one is being made leads to another", async () => {
   expect(made.length).toBe(2);
 });
 
-test("nothing comes after it was disposed of", async () => {
+test("no snapshot follows the disposal", async () => {
   const { taken, snapshots, run } = setUp({}, { readMs: 30 });
   snapshots.changed();
   snapshots[Symbol.dispose]();

@@ -15,7 +15,7 @@ function setUp() {
   return { sessions, hub, session: sessions.add("s"), client: () => new MemoryClient(hub) };
 }
 
-test("the answer to a SUBSCRIBE is not kept behind output that the client does not read", async () => {
+test("the answer to a SUBSCRIBE does not wait behind unread output", async () => {
   const { sessions, session, client } = setUp();
   const other = sessions.add("other");
   await using viewer = client();
@@ -58,7 +58,7 @@ test("a second SUBSCRIBE with other flags repeats no output and leaves none out"
   expect(other.stdout).toBe("one more more more unseen end");
 });
 
-test("flags that change while the history is on its way do not lose it", async () => {
+test("a change of the flags during the history does not lose history", async () => {
   const { sessions, session, client } = setUp();
   session.print("history");
   const gate = Promise.withResolvers<void>();
@@ -74,7 +74,7 @@ test("flags that change while the history is on its way do not lose it", async (
   await viewer.reads(() => viewer.stdout === "history!");
 });
 
-test("a client that changes to offsets in the middle of a character gets all its bytes", async () => {
+test("a client that requests offsets in the middle of a character gets all its bytes", async () => {
   const { session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout });
@@ -92,7 +92,7 @@ test("a client that changes to offsets in the middle of a character gets all its
   expect(bytes).toEqual([0xe2, 0x82, 0xac]);
 });
 
-test("the exit is told to all flags, after the last byte, and again to whoever comes later", async () => {
+test("the exit is sent whatever the flags, after the last byte, and again to later viewers", async () => {
   const { session, client } = setUp();
   const exit = { kind: "exit", type: "session-exit", sessionId: "s", exitCode: 3 };
   const kinds = [0, Stdout, Snapshots, Events, 6, 5, Stdout | Offsets, 15];
@@ -120,7 +120,7 @@ test("the exit is told to all flags, after the last byte, and again to whoever c
   for (const viewer of viewers) await viewer[Symbol.asyncDispose]();
 });
 
-test("the history has the resizes in their places for those who want events", async () => {
+test("the history contains the resizes in their places for viewers that request events", async () => {
   const { session, client } = setUp();
   session.print("wide");
   session.resize({ cols: 40, rows: 10 });
@@ -148,7 +148,7 @@ test("the history has the resizes in their places for those who want events", as
   ]);
 });
 
-test("a session that is removed is told to its viewers, and one made under its name is another", async () => {
+test("viewers learn that their session was removed, and a new session with its id is another one", async () => {
   const { sessions, session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout | Offsets });
@@ -168,7 +168,7 @@ test("a session that is removed is told to its viewers, and one made under its n
   ]);
 });
 
-test("a session that its upstream gives up is told to its viewers", async () => {
+test("viewers learn that the upstream of their session gave up", async () => {
   const { session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Snapshots });
@@ -179,7 +179,7 @@ test("a session that its upstream gives up is told to its viewers", async () => 
   expect(viewer.viewer.sessionIds).toEqual([]);
 });
 
-test("a session that took the place of another during a cut is not shown as that one, and those that stayed are", async () => {
+test("after a lost connection, a new session with the same id is not shown as the old one, unlike sessions that stayed", async () => {
   const { sessions, session, client } = setUp();
   const stayed = sessions.add("stayed");
   session.print("old");
@@ -202,7 +202,7 @@ test("a session that took the place of another during a cut is not shown as that
   expect(viewer.of(FrameType.ERROR)).toHaveLength(1);
 });
 
-test("a session that is gone after a cut is lost", async () => {
+test("a session that is gone after a lost connection is reported as lost", async () => {
   const { sessions, hub, session, client } = setUp();
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout });
@@ -213,7 +213,7 @@ test("a session that is gone after a cut is lost", async () => {
   expect(hub.watchedSessions).toBe(0);
 });
 
-test("a viewer of events that reads late gets those from before and after the output that its server left out", async () => {
+test("a slow viewer of events gets those from before and after skipped output", async () => {
   const { sessions, session, client } = setUp();
   const other = sessions.add("other");
   await using viewer = client();

@@ -33,7 +33,7 @@ function byHand(sessions: MemorySessions) {
   return waiting;
 }
 
-test("a PONG follows whatever became of the commands before its PING", async () => {
+test("a PONG follows the outcome of all commands before its PING", async () => {
   const { sessions, client } = setUp();
   const commands = byHand(sessions);
   await using viewer = client();
@@ -54,7 +54,7 @@ test("a PONG follows whatever became of the commands before its PING", async () 
   ]);
 });
 
-test("what is not told to the client is told to the log", async () => {
+test("the cause of an internal error goes to the log and not to the client", async () => {
   const { sessions, failures, client } = setUp();
   sessions.command = () => Promise.reject(new Error("a secret"));
   await using viewer = client();
@@ -94,7 +94,7 @@ test("commands reach the backend in order, also those behind a SUBSCRIBE that ta
   expect(session.sink).toBeUndefined();
 });
 
-test("a client is not read while its requests wait, however many come, and is read again afterwards", async () => {
+test("a client is not read while its requests wait, and is read again afterwards", async () => {
   const { sessions, session, client } = setUp();
   const gate = Promise.withResolvers<void>();
   const get = sessions.get.bind(sessions);
@@ -114,7 +114,7 @@ test("a client is not read while its requests wait, however many come, and is re
   expect(viewer.peer.isPaused).toBe(false);
 });
 
-test("commands that the backend does not settle are bounded, and the client is not read meanwhile", async () => {
+test("unsettled commands are bounded, and the client is not read meanwhile", async () => {
   const { sessions, session, client } = setUp();
   const commands = byHand(sessions);
   await using viewer = client();
@@ -143,7 +143,7 @@ test("a client that leaves its answers unread is not read until it has taken the
   expect(viewer.peer.isTerminated).toBe(false);
 });
 
-test("a large screen that is on its way neither stops the client's requests nor costs it the connection", async () => {
+test("a large unread screen neither stops the requests of the client nor disconnects it", async () => {
   const { sessions, session, client } = setUp();
   session.held = 1;
   session.print("xx");
@@ -167,7 +167,7 @@ test("a large screen that is on its way neither stops the client's requests nor 
   expect(viewer.peer.isTerminated).toBe(false);
 });
 
-test("a client that leaves events unread is dropped before they cost 4 MiB", async () => {
+test("a client that leaves events unread is disconnected before they take 4 MiB", async () => {
   const { sessions, client } = setUp();
   await using viewer = client();
   viewer.subscribe("", { flags: Events });
@@ -178,7 +178,7 @@ test("a client that leaves events unread is dropped before they cost 4 MiB", asy
   expect(viewer.peer.unreadBytes).toBeLessThan(4 * 1024 * 1024);
 });
 
-test("sixteen bad frames in a row close the connection, fewer do not, and nothing after them is looked at", async () => {
+test("sixteen bad frames in a row close the connection, fewer do not, and later frames are ignored", async () => {
   const { session, client } = setUp();
   await using viewer = client();
   for (let i = 0; i < 15; i++) viewer.receive(new Uint8Array(i));
@@ -195,7 +195,7 @@ test("sixteen bad frames in a row close the connection, fewer do not, and nothin
   expect(viewer.json(FrameType.ERROR)[0]).toMatchObject({ code: "bad_frame" });
 });
 
-test("a client silent for two pings is dropped, one that gives any sign of life is not, even if the server stood still", async () => {
+test("a client that is silent for two pings is disconnected, any message prevents that, even if the server stood still", async () => {
   let time = 0;
   let pings = 0;
   const peers = await new Promise<readonly MemoryClient[]>((resolve) => {
@@ -215,7 +215,7 @@ test("a client silent for two pings is dropped, one that gives any sign of life 
   expect(peers.map(({ peer }) => peer.isTerminated)).toEqual([false, false, false]);
 });
 
-test("who connects is known by its HELLO, and a HELLO that is none is refused", async () => {
+test("HELLO identifies a client, and an invalid HELLO is refused", async () => {
   const { client } = setUp();
   await using viewer = client();
   viewer.send(FrameType.HELLO, "", encodeJson({ client: "mine", version: "1" }));
@@ -225,7 +225,7 @@ test("who connects is known by its HELLO, and a HELLO that is none is refused", 
   expect(viewer.json(FrameType.ERROR)).toMatchObject([{ code: "invalid_request" }]);
 });
 
-test("what is for one user reaches the clients of that user that watch everything, and nobody else's", async () => {
+test("an event for one user reaches only that user's clients that watch all sessions", async () => {
   const sessions = new MemorySessions();
   const hub = new Hub({ backend: sessions, now: () => performance.now() });
   const [mine, deaf, theirs] = [new MemoryPeer(), new MemoryPeer(), new MemoryPeer()];

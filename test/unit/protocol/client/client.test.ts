@@ -43,7 +43,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("puts what is asked into the query and leaves out what is not", async () => {
+  test("has the given members in its query, and no others", async () => {
     const { client, requests } = clientOf({ body: "$ " });
     expect(await client.screen("a", { scrollback: true })).toBe("$ ");
     await client.stream(endpoints.sessionOutput, { params: { id: "a" }, query: { from: 7 } }, never());
@@ -55,7 +55,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("answers what the schema makes of the body, also in small pieces", async () => {
+  test("returns the parsed body, also of a body in small pieces", async () => {
     const text = '{"success":true,"status":"exited","exitCode":3,"novelty":"é"}';
     const pieces = [...new TextEncoder().encode(text)].map((byte) => Uint8Array.of(byte));
     expect(await clientOf({ body: pieces }).client.remove("a")).toEqual({
@@ -81,7 +81,7 @@ describe("a call", () => {
     [404, "not_found"],
     [429, "rate_limited"],
     [418, "internal_error"],
-  ])("makes an error of an answer with status %i that is not ours", async (status, code) => {
+  ])("rejects a foreign answer with status %i", async (status, code) => {
     const { client } = clientOf({ status, body: "<html>nothing here</html>" });
     const error = await client.list().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ServiceError);
@@ -91,7 +91,7 @@ describe("a call", () => {
     });
   });
 
-  test("gives up on an answer that is larger than any of ours", async () => {
+  test("rejects an answer that is too large", async () => {
     const piece = new Uint8Array(MAX_REPLY_BYTES / 8);
     const { client } = clientOf({ body: Array.from({ length: 9 }, () => piece) });
     await expect(client.list()).rejects.toMatchObject({
@@ -100,7 +100,7 @@ describe("a call", () => {
     });
   });
 
-  test.each(["not JSON", '[{"id":7}]'])("rejects an answer that is not understood: %s", async (body) => {
+  test.each(["not JSON", '[{"id":7}]'])("rejects an invalid answer: %s", async (body) => {
     await expect(clientOf({ body }).client.list()).rejects.toMatchObject({
       code: "host_unreachable",
       message: "the answer to GET /api/sessions is invalid",
@@ -108,7 +108,7 @@ describe("a call", () => {
   });
 });
 
-test("a stream comes as it comes, and its signal reaches the request", async () => {
+test("a stream delivers pieces as they arrive, and its signal reaches the request", async () => {
   const pieces = [Uint8Array.of(1), Uint8Array.of(2)];
   const { client, requests } = clientOf({ body: pieces });
   const stop = new AbortController();
@@ -119,7 +119,7 @@ test("a stream comes as it comes, and its signal reaches the request", async () 
   expect(requests[0]?.signal.aborted).toBe(true);
 });
 
-test("a ticket that takes too long for a try to connect is given up with the try", async () => {
+test("a request for a ticket is aborted with the attempt to connect", async () => {
   const asked = Promise.withResolvers<AbortSignal>();
   const client = createClient(async ({ signal }) => {
     asked.resolve(signal);

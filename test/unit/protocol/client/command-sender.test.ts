@@ -67,7 +67,7 @@ describe("commands", () => {
     expect(session.input).toEqual([bytesOf("y")]);
   });
 
-  test("that were on their way when the link was lost are rejected", async () => {
+  test("without an answer are rejected when the link is lost", async () => {
     const server = new MemoryServer();
     server.create("a");
     using socket = connect(server);
@@ -80,7 +80,7 @@ describe("commands", () => {
     expect(server.link.received.some(({ type }) => type === FrameType.INPUT_TEXT)).toBe(false);
   });
 
-  test("input of many kilobytes goes in several frames and arrives whole", async () => {
+  test("input of many kilobytes is split into several frames and arrives whole", async () => {
     const server = new MemoryServer();
     const session = server.create("a");
     using socket = connect(server);
@@ -91,7 +91,7 @@ describe("commands", () => {
     expect(Buffer.concat(session.input).equals(Buffer.from(input))).toBe(true);
   });
 
-  test("are bounded in number, and a size that is none is not sent", async () => {
+  test("are bounded in number, and an invalid size is not sent", async () => {
     const server = new MemoryServer();
     server.create("a");
     using socket = connect(server);

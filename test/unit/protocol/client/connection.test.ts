@@ -31,7 +31,7 @@ describe("the link", () => {
     expect(waits.slice(0, 5)).toEqual([1, 2, 4, 8, 8]);
   });
 
-  test("is given up when the server says who we are not", async () => {
+  test("is not retried when the server refuses the login", async () => {
     const server = new MemoryServer();
     server.refusal = new ServiceError("unauthorized", "log in first");
     using socket = connect(server);
@@ -41,7 +41,7 @@ describe("the link", () => {
   });
 
   test.each(["request_timeout", "rate_limited"] as const)(
-    "is tried further where the server says %s",
+    "is retried when the server answers %s",
     async (code) => {
       const server = new MemoryServer();
       server.refusal = new ServiceError(code, "not now");
@@ -52,7 +52,7 @@ describe("the link", () => {
     },
   );
 
-  test("that cannot be had in time is reported with the reason, and tried further", async () => {
+  test("that does not open in time is reported with the reason, and retried", async () => {
     const server = new MemoryServer();
     server.refusal = new Error("connection refused");
     using socket = connect(server);
@@ -64,7 +64,7 @@ describe("the link", () => {
     await socket.opened(1_000);
   });
 
-  test("that nobody answers on is dead after two PINGs", async () => {
+  test("without answers is lost after two PINGs", async () => {
     const server = new MemoryServer();
     using socket = connect(server, { times: { ...times, pingMs: 5 } });
     await socket.opened(1_000);
@@ -79,7 +79,7 @@ describe("the link", () => {
     expect(link.isOpen).toBe(false);
   });
 
-  test("is looked after at once on a wake-up", async () => {
+  test("is checked at once on a wake-up", async () => {
     const server = new MemoryServer();
     using socket = connect(server, { times: { ...times, probeMs: 5 } });
     await socket.opened(1_000);
@@ -93,7 +93,7 @@ describe("the link", () => {
     await opened;
   });
 
-  test("whose opening takes too long is given up and closed when it opens nevertheless", async () => {
+  test("whose opening takes too long is abandoned, and closed if it opens nevertheless", async () => {
     const server = new MemoryServer();
     const late = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ describe("the link", () => {
     expect(server.links.map(({ isOpen }) => isOpen)).toEqual([true, false]);
   });
 
-  test("ends on bytes that are no frame; unknown frames are ignored", async () => {
+  test("ends on an invalid frame; unknown types are ignored", async () => {
     const server = new MemoryServer();
     using socket = connect(server);
     await socket.opened(1_000);

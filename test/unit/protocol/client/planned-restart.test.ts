@@ -18,7 +18,7 @@ function statesOf(socket: SessionSocket): ConnectionState[] {
   return states;
 }
 
-test("a client that is told to go opens another link and goes on at its byte, and its state says that this was planned", async () => {
+test("after GOAWAY a client opens another link and continues at its byte, and its state is planned", async () => {
   const server = new MemoryServer();
   const session = server.create("a", bytesOf("one "));
   using socket = connect(server);
@@ -40,7 +40,7 @@ test("a client that is told to go opens another link and goes on at its byte, an
   expect(server.links.map(({ isOpen }) => isOpen)).toEqual([false, true]);
 });
 
-test("what was typed before it goes is answered first; what is typed while it goes is refused and reaches nobody", async () => {
+test("a client that leaves its link awaits the answers to earlier input, and refuses further input", async () => {
   const server = new MemoryServer();
   const { input } = server.create("a");
   using socket = connect(server);
@@ -60,7 +60,7 @@ test("what was typed before it goes is answered first; what is typed while it go
   expect(input.map((bytes) => new TextDecoder().decode(bytes))).toEqual(["before", "after"]);
 });
 
-test("a server that answers nothing more while it is left is waited for no longer than one that is asked for a sign of life", async () => {
+test("a silent server is awaited no longer while its link is left than after a PING on a wake-up", async () => {
   const server = new MemoryServer();
   server.create("a");
   using socket = connect(server, { times: { ...times, probeMs: 1 } });
@@ -74,7 +74,7 @@ test("a server that answers nothing more while it is left is waited for no longe
   await until(() => server.links.length === 2 && socket.state.kind === "open");
 });
 
-test("a server that still says something while it is left is waited for", async () => {
+test("a server that still sends messages while its link is left is awaited", async () => {
   const server = new MemoryServer();
   const session = server.create("a");
   using socket = connect(server);
@@ -102,7 +102,7 @@ test("a server that still says something while it is left is waited for", async 
   await expect(typed).resolves.toBeUndefined();
 });
 
-test("a server that is not back yet is tried often, and its silence stays planned; one that closes early is no surprise either", async () => {
+test("during an announced restart attempts are frequent and the state stays planned, also if the server closes early", async () => {
   const server = new MemoryServer();
   using socket = connect(server, { random: () => 0 });
   await socket.opened(1_000);
@@ -119,7 +119,7 @@ test("a server that is not back yet is tried often, and its silence stays planne
   expect(notOpen.every((state) => "isPlanned" in state && state.isPlanned)).toBe(true);
 });
 
-test("a try without an answer is given up soon, the next after twice as long, with and without an announced restart", async () => {
+test("an attempt without an answer ends soon, the next after twice as long, with and without an announced restart", async () => {
   const server = new MemoryServer();
   let unanswered = 0;
   const open: OpenLink = async (handlers, signal) => {
@@ -145,7 +145,7 @@ test("a try without an answer is given up soon, the next after twice as long, wi
   expect(await quietPeriod(() => server.link.cut(), 2)).toEqual(limits(1, 2));
 });
 
-test("a server that refuses the client after its restart is told of once", async () => {
+test("a refusal after the restart is reported once", async () => {
   const server = new MemoryServer();
   using socket = connect(server);
   await socket.opened(1_000);
@@ -157,7 +157,7 @@ test("a server that refuses the client after its restart is told of once", async
   expect(states.at(-1)).toMatchObject({ error: { code: "unauthorized" } });
 });
 
-test("an ordinary cut is not planned", async () => {
+test("an unannounced loss of the link is not planned", async () => {
   const server = new MemoryServer();
   using socket = connect(server);
   await socket.opened(1_000);
@@ -167,7 +167,7 @@ test("an ordinary cut is not planned", async () => {
   expect(states.some((state) => "isPlanned" in state)).toBe(false);
 });
 
-test("a restart is planned for 2 s, told when that is over, and awaited for a minute; only then do the pauses grow", async () => {
+test("a restart is planned for 2 s, which is reported at their end, and awaited for a minute; only then do the pauses grow", async () => {
   vi.useFakeTimers();
   using stack = new DisposableStack();
   stack.defer(() => vi.useRealTimers());

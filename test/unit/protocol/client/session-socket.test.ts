@@ -19,7 +19,7 @@ describe("subscriptions", () => {
     expect(decodeSubscribe(subscribe?.payload ?? new Uint8Array())).toMatchObject({ flags: 13, from: 0 });
   });
 
-  test("begin as well where the server sends WELCOME in both byte orders", async () => {
+  test("begin although the server sends WELCOME in both byte orders", async () => {
     const server = new MemoryServer();
     server.create("a", bytesOf("x"));
     using socket = connect(server);
@@ -59,7 +59,7 @@ describe("subscriptions", () => {
     expect(server.link.received.some(({ type }) => type === FrameType.SUBSCRIBE)).toBe(false);
   });
 
-  test("that are refused for now are tried again on the same link", async () => {
+  test("that are temporarily refused are retried on the same link", async () => {
     const server = new MemoryServer();
     server.isManual = true;
     server.create("a", bytesOf("x"));
@@ -76,7 +76,7 @@ describe("subscriptions", () => {
     expect(server.links).toHaveLength(1);
   });
 
-  test("are not refused by what was typed before and failed late: that is told to who typed", async () => {
+  test("are not refused by an earlier command that fails late: the error goes to the command", async () => {
     const server = new MemoryServer();
     server.isManual = true;
     server.create("a", bytesOf("x"));
@@ -126,7 +126,7 @@ describe("subscriptions", () => {
 });
 
 describe("server events", () => {
-  test("reach every listener, again after a reconnect, and end with the last one", async () => {
+  test("reach every listener, again after a reconnect, and end with the last listener", async () => {
     const server = new MemoryServer();
     using socket = connect(server);
     const events: ServerEvent[] = [];
@@ -142,7 +142,7 @@ describe("server events", () => {
     expect(server.link.received.at(-1)?.type).toBe(FrameType.UNSUBSCRIBE);
   });
 
-  test("of a session's own kind go to its attachment, unknown ones nowhere", async () => {
+  test("of a session go to its attachment, unknown events nowhere", async () => {
     const server = new MemoryServer();
     server.create("a");
     using socket = connect(server);

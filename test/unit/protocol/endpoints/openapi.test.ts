@@ -84,7 +84,7 @@ describe("the description of the service", () => {
     }
   });
 
-  test("refers to nothing that is not there", () => {
+  test("has no dangling reference", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(
       ([, target]) => target,
     );
@@ -95,7 +95,7 @@ describe("the description of the service", () => {
     }
   });
 
-  test("has schemas that mean what the endpoints check", () => {
+  test("has schemas that accept and refuse the same as the endpoints", () => {
     const create = document.paths["/api/sessions"]?.post?.requestBody?.content["application/json"]?.schema;
     const schema = z.fromJSONSchema(create ?? {});
     expect(schema.safeParse({ command: "x", cols: 80, env: { A: "b" } }).success).toBe(true);
@@ -111,7 +111,7 @@ describe("the description of the service", () => {
     }
   });
 
-  test("names for each status the codes that have it", () => {
+  test("names the error codes of each status", () => {
     const statuses = new Map<string, number>(Object.entries(ERROR_STATUS));
     for (const { operation } of operations) {
       for (const [status, { description }] of Object.entries(operation.responses)) {
@@ -122,7 +122,7 @@ describe("the description of the service", () => {
     }
   });
 
-  test("has one answer of success for each endpoint, another status for a session in VibeTunnel's spelling, and what may always go wrong", () => {
+  test("has one successful answer for each endpoint, another status for a session in VibeTunnel's spelling, and the common errors", () => {
     for (const { operation } of operations) {
       const statuses = Object.keys(operation.responses);
       expect(statuses.filter((status) => status.startsWith("2"))).toHaveLength(

@@ -60,7 +60,7 @@ describe("SUBSCRIBE", () => {
     expect(decodeSubscribe(payload).from).toBe("live");
   });
 
-  test("without the flag Offsets what follows the 12 bytes is ignored", () => {
+  test("bytes after the first 12 are ignored without the flag Offsets", () => {
     expect(
       decodeSubscribe(hex(`05 00 00 00 00 00 00 00 00 00 00 00 ${BEYOND_LARGEST}`)).from,
     ).toBeUndefined();
@@ -116,7 +116,7 @@ describe("OUTPUT", () => {
     expect(target[start + 2]).toBe(0xee);
   });
 
-  test("it is made in the other order too", () => {
+  test("an OUTPUT frame can be encoded in the other byte order", () => {
     expect(decodeFrame(encodeOutputFrame("s1", 0, utf8("hi"), "TV")).magic).toBe("TV");
   });
 
@@ -152,7 +152,7 @@ describe("RESYNC", () => {
     expect(decodeResync(payload).bytes.buffer).toBe(payload.buffer);
   });
 
-  test("what is short, too far on or no size is refused", () => {
+  test("a short payload, too large an offset and an invalid size are refused", () => {
     expectRefused(
       () => decodeResync(new Uint8Array(15)),
       "Invalid RESYNC payload: 15 bytes, at least 16 are needed.",
@@ -207,7 +207,7 @@ describe("JSON and text", () => {
     expect(decodeJson(encodeJson(value))).toEqual(value);
   });
 
-  test("what is no UTF-8 or no JSON is refused", () => {
+  test("invalid UTF-8 and invalid JSON are refused", () => {
     expectRefused(() => decodeJson(utf8("{")), "The payload is not JSON.");
     expectRefused(() => decodeJson(new Uint8Array()), "The payload is not JSON.");
     expectRefused(() => decodeJson(hex("22 FF 22")), "The payload is not UTF-8.");
@@ -221,7 +221,7 @@ describe("JSON and text", () => {
     expect(() => decodeSubscribed(encodeJson({ flags: 9 }))).toThrow(/Invalid SUBSCRIBED payload/);
   });
 
-  test("HELLO names its client in a bounded way", () => {
+  test("the members of HELLO are bounded", () => {
     expect(decodeHello(encodeJson({ client: "demo", other: 1 }))).toEqual({ client: "demo" });
     expect(() => decodeHello(encodeJson({ client: "x".repeat(129) }))).toThrow(PayloadError);
     expect(() => decodeHello(encodeJson([]))).toThrow(PayloadError);

@@ -186,7 +186,7 @@ const cell: fc.Arbitrary<SnapshotCell> = fc.record(
   { requiredKeys: ["text", "attributes"] },
 );
 
-test("whatever is not blank comes back as it was", () => {
+test("every cell that is not blank is decoded unchanged", () => {
   fc.assert(
     fc.property(fc.array(fc.array(cell, { maxLength: 8 }), { maxLength: 6 }), (rows) => {
       // A cell that is surely not blank ends each row, so that nothing is cut.
