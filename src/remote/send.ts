@@ -31,11 +31,32 @@ export type Sender = Disposable & { readonly send: (request: AnyRequest) => Retu
 
 export function createSender(target: UplinkTarget): Sender {
   const agent = agentFor(target);
-  const way = { target, agent, isOver: false };
+  let isDisposed = false;
+  /** Retries an idempotent request when a kept connection turns out to be closed. */
+  const send = async (request: AnyRequest): Promise<ClientResponse> => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | "stale">();
+    const outgoing = open(target, agent, request);
+    outgoing.once("response", resolve);
+    outgoing.once("error", (error) => {
+      const isStale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
+      if (request.signal.aborted) reject(request.signal.reason);
+      else if (isStale && IDEMPOTENT.has(request.method) && !isDisposed) resolve("stale");
+      else reject(unreachable(target, "no answer", error));
+    });
+    const { body: sent } = request;
+    if (sent === undefined || typeof sent === "string") outgoing.end(sent);
+    // Its failure comes before that of the connection, which is its consequence. An answer may come before its end.
+    else void pipeline(Readable.from(sent, { objectMode: false }), outgoing).catch(reject);
+    const response = await promise;
+    if (response === "stale") return await send(request);
+    const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
+    const body = bodyOf(target, request, response);
+    return { status: response.statusCode ?? 500, headers: new Map(headers), body };
+  };
   return {
-    send: (request) => sendTo(way, request),
+    send,
     [Symbol.dispose]: () => {
-      way.isOver = true;
+      isDisposed = true;
       agent.destroy();
     },
   };
@@ -55,34 +76,8 @@ function https(): typeof import("node:https") {
   return process.getBuiltinModule("node:https");
 }
 
-/** `isOver`: the sender was disposed. */
-type Way = { readonly target: UplinkTarget; readonly agent: Agent; isOver: boolean };
-
 /** Methods of requests that may be executed twice (RFC 9110, 9.2.2), of those that the API has. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "DELETE"]);
-
-/** Retries an idempotent request when a kept connection turns out to be closed. */
-async function sendTo(way: Way, request: AnyRequest): Promise<ClientResponse> {
-  const { target, agent } = way;
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | "stale">();
-  const outgoing = open(target, agent, request);
-  outgoing.once("response", resolve);
-  outgoing.once("error", (error) => {
-    const isStale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
-    if (request.signal.aborted) reject(request.signal.reason);
-    else if (isStale && IDEMPOTENT.has(request.method) && !way.isOver) resolve("stale");
-    else reject(unreachable(target, "no answer", error));
-  });
-  const { body: sent } = request;
-  if (sent === undefined || typeof sent === "string") outgoing.end(sent);
-  // Its failure comes before that of the connection, which is its consequence. An answer may come before its end.
-  else void pipeline(Readable.from(sent, { objectMode: false }), outgoing).catch(reject);
-  const response = await promise;
-  if (response === "stale") return await sendTo(way, request);
-  const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
-  const body = bodyOf(target, request, response);
-  return { status: response.statusCode ?? 500, headers: new Map(headers), body };
-}
 
 async function* bodyOf(
   target: UplinkTarget,

@@ -1,5 +1,5 @@
-// Connections of an HQ to a remote that dials it, over the one WebSocket that the remote keeps. What runs over them is the
-// same as over TCP. A message is a kind, the number of a connection and a payload; only the HQ opens connections.
+// Connections of an HQ to a remote that dials it, over the one WebSocket that the remote keeps. They carry the same as TCP
+// connections. A message is a kind, the number of a connection and a payload; only the HQ opens connections.
 import { Agent } from "node:http";
 import { Duplex, finished } from "node:stream";
 import { readU32, writeU32 } from "../protocol/frame/frame.ts";
@@ -14,7 +14,7 @@ const NOTHING = new Uint8Array();
 const WINDOW_BYTES = 1024 * 1024;
 /** Data per message; the connections take turns. */
 const PIECE_BYTES = 32 * 1024;
-/** Bytes of all connections that wait for the network: what is typed waits behind no more. */
+/** Bytes of all connections that wait for the network, so that a key waits behind no more. */
 const MAX_UNSENT_BYTES = 256 * 1024;
 /** Connections at once; further ones are reset. */
 const MAX_CONNECTIONS = 1_000;
@@ -26,25 +26,25 @@ export type TunnelLink = {
 };
 
 export class Tunnel {
-  /** Resolves when the link is lost. */
-  readonly closed: Promise<void>;
   readonly #link: TunnelLink;
   readonly #accept: ((connection: Duplex) => void) | undefined;
   readonly #connections = new Map<number, Connection>();
   /** Connections with data to send, the next one first. */
   readonly #sending = new Set<Connection>();
-  readonly #resolveClosed: () => void;
+  readonly #closing = Promise.withResolvers<void>();
   #isClosed = false;
   #lastNumber = 0;
   #unsentBytes = 0;
 
   /** `accept` takes the connections that the other side opens; without it opening one breaks the protocol. */
   constructor(link: TunnelLink, accept?: (connection: Duplex) => void) {
-    const { promise, resolve } = Promise.withResolvers<void>();
     this.#link = link;
     this.#accept = accept;
-    this.closed = promise;
-    this.#resolveClosed = resolve;
+  }
+
+  /** Resolves when the link is lost. */
+  get closed(): Promise<void> {
+    return this.#closing.promise;
   }
 
   /** A new connection, usable at once. */
@@ -74,7 +74,7 @@ export class Tunnel {
     this.#connections.clear();
     this.#sending.clear();
     for (const { stream } of connections) stream.destroy(lost());
-    this.#resolveClosed();
+    this.#closing.resolve();
   }
 
   #handle(message: Uint8Array): boolean {
@@ -111,26 +111,20 @@ export class Tunnel {
   }
 
   #add(number: number): Connection {
-    const connection = new Connection({
+    const connection = new Connection(number, {
       ready: () => {
         this.#sending.add(connection);
         this.#sendData();
       },
-      end: () => this.#send(Kind.end, number),
-      grant: (bytes) => {
-        const payload = new Uint8Array(4);
-        writeU32(payload, 0, bytes);
-        this.#send(Kind.credit, number, payload);
-      },
+      send: (kind, payload) => this.#send(kind, number, payload),
       closed: (isWhole) => {
         this.#sending.delete(connection);
         if (this.#connections.delete(number) && !isWhole) this.#send(Kind.reset, number);
       },
     });
     this.#connections.set(number, connection);
-    // Whoever uses the stream attaches its own listener later.
+    // Users of the stream attach their own listener later.
     connection.stream.on("error", () => {});
-    connection.number = number;
     return connection;
   }
 
@@ -163,15 +157,14 @@ export class Tunnel {
 type ConnectionEvents = {
   /** There is data to send, or credit for it. */
   ready(): void;
-  end(): void;
-  grant(bytes: number): void;
+  send(kind: Kind, payload?: Uint8Array): void;
   /** `isWhole`: both sides have sent everything. */
   closed(isWhole: boolean): void;
 };
 
 class Connection {
+  readonly number: number;
   readonly stream: Duplex;
-  number = 0;
   readonly #events: ConnectionEvents;
   /** The rest of the current write. */
   #unsent: Uint8Array = NOTHING;
@@ -185,7 +178,8 @@ class Connection {
   #hasEnded = false;
   #isReset = false;
 
-  constructor(events: ConnectionEvents) {
+  constructor(number: number, events: ConnectionEvents) {
+    this.number = number;
     this.#events = events;
     this.stream = new Duplex({
       read: () => this.#grant(),
@@ -196,7 +190,7 @@ class Connection {
         events.ready();
       },
       final: (done) => {
-        events.end();
+        events.send(Kind.end);
         done();
       },
       destroy: (error, done) => {
@@ -237,7 +231,7 @@ class Connection {
     return true;
   }
 
-  /** The other side is gone. Its last words are still read; what would be written is lost. */
+  /** The other side is gone. Received data is still read, unsent data is dropped. */
   reset(): void {
     if (!this.#hasEnded) this.stream.destroy(lost());
     this.#isReset = true;
@@ -252,11 +246,13 @@ class Connection {
     return this.#credit <= WINDOW_BYTES;
   }
 
-  /** The reader has taken what came before. */
+  /** The reader has taken all received data. */
   #grant(): void {
     if (this.#ungranted < WINDOW_BYTES / 4) return;
     this.#allowance += this.#ungranted;
-    this.#events.grant(this.#ungranted);
+    const payload = new Uint8Array(4);
+    writeU32(payload, 0, this.#ungranted);
+    this.#events.send(Kind.credit, payload);
     this.#ungranted = 0;
   }
 }
@@ -266,7 +262,7 @@ function lost(): Error {
   return Object.assign(new Error("the connection through the tunnel is lost"), { code: "ECONNRESET" });
 }
 
-/** Passes everything on in both directions, also what was sent before a close. */
+/** Passes data on in both directions, including data that was sent before a close. */
 export function joinStreams(connection: Duplex, socket: Duplex): void {
   connection.pipe(socket);
   socket.pipe(connection);
