@@ -26,7 +26,6 @@ export type FeedEntry =
 /** A new entry, a new snapshot, new counts of the repository, or the end of the feed with the reason `loss`. */
 export type FeedChange = "entry" | "snapshot" | "git-status" | "lost";
 
-/** A reader of the feed. */
 export type FeedReader = {
   /** Number of the next entry to read; earlier ones may be dropped. */
   readonly next: number;
@@ -83,7 +82,6 @@ export type OutputEncoder = {
   readonly heldBytes: number;
 };
 
-/** For clients with offsets. */
 export function offsetEncoder(sessionId: string, magic: Magic): OutputEncoder {
   return {
     output: (offset, bytes, run) => run?.output(magic) ?? encodeOutputFrame(sessionId, offset, bytes, magic),
@@ -172,7 +170,6 @@ export class Feed implements Disposable {
     return this.#record;
   }
 
-  /** The counts of the session's repository, if they are known. */
   get gitStatus(): GitStatusEvent | undefined {
     return this.#gitStatus;
   }
@@ -254,7 +251,6 @@ export class Feed implements Disposable {
     return number;
   }
 
-  /** Ends the feed and tells its readers why. */
   lose(error: ServiceError): void {
     if (this.#loss !== undefined) return;
     this.#loss = error;

@@ -25,12 +25,9 @@ const GOING_AWAY = 1001;
 /** A feed and the number of its subscriptions; at most one for each watched session. */
 type SharedFeed = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
 
-type HubOptions = {
+type HubOptions = Pick<ViewerHub, "now"> & {
   readonly backend: SessionBackend;
-  /** Milliseconds, monotonic. */
-  readonly now: () => number;
-  /** Called with the cause of each internal error; the client is only told that there was one. */
-  readonly onFailure?: (error: unknown) => void;
+  readonly onFailure?: ViewerHub["onFailure"];
   /** Interval of the pings of a client (contract 1.9). */
   readonly pingIntervalMs?: number;
 };
@@ -38,8 +35,8 @@ type HubOptions = {
 /** From no lag to the largest possible one, see MAX_BEHIND_BYTES. */
 const LAG_BUCKETS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-/** A client, the events that it may see, and the revision of the last change of sessions that it was sent. */
-type Connected = { readonly client: HubClient; readonly shown: HubView["shown"]; sent: number };
+/** `sent`: revision of the last change of sessions that the client was sent. */
+type Connected = HubClient & { sent: number };
 
 export class Hub implements ViewerHub, Disposable {
   readonly traffic = new Traffic();
@@ -47,9 +44,9 @@ export class Hub implements ViewerHub, Disposable {
   readonly lags = histogram("viewer_lag_bytes", "How far each client was behind, every 25 s.", {
     buckets: LAG_BUCKETS_BYTES,
   });
+  readonly now: ViewerHub["now"];
+  readonly onFailure: ViewerHub["onFailure"];
   readonly #backend: SessionBackend;
-  readonly now: () => number;
-  readonly onFailure: (error: unknown) => void;
   readonly #presence: Presence;
   readonly #feeds = new Map<string, SharedFeed>();
   readonly #clients = new Set<Connected>();
@@ -89,7 +86,7 @@ export class Hub implements ViewerHub, Disposable {
   }
 
   get clients(): readonly HubClient[] {
-    return [...this.#clients].map(({ client }) => client);
+    return [...this.#clients];
   }
 
   get viewers(): number {
@@ -131,13 +128,13 @@ export class Hub implements ViewerHub, Disposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
     const viewer = new Viewer(peer, view, this);
     this.#lastId += 1;
-    const client = { id: this.#lastId, ...who, connectedAt: new Date().toISOString(), viewer };
-    const connected = { client, shown: view.shown, sent: this.#revision };
-    this.#clients.add(connected);
+    const connectedAt = new Date().toISOString();
+    const client = { id: this.#lastId, ...who, connectedAt, viewer, sent: this.#revision };
+    this.#clients.add(client);
     return {
       ...client,
       [Symbol.dispose]: () => {
-        if (this.#clients.delete(connected)) {
+        if (this.#clients.delete(client)) {
           if (isUplink(client)) this.#closedUplinks += 1;
           this.#left.emit();
         }
@@ -157,17 +154,17 @@ export class Hub implements ViewerHub, Disposable {
     const sessions = (await this.#backend.list()).filter(
       (session) => ids.has(session.id) && (session.remoteName ?? LOCAL) === remoteName,
     );
-    for (const { client, shown } of [...this.#clients]) {
-      const seen = sessions.filter((session) => shown(ofOne(event, session)) !== undefined);
-      client.viewer.tell({ ...event, sessionIds: seen.map(({ id }) => id) }, shown(event) !== undefined);
+    for (const { viewer } of this.clients) {
+      const seen = sessions.filter((session) => viewer.shown(ofOne(event, session)) !== undefined);
+      viewer.tell({ ...event, sessionIds: seen.map(({ id }) => id) }, viewer.shown(event) !== undefined);
     }
   }
 
   /** Sends an event to each client of the user that watches everything. Returns their number. */
   tellUser(user: string, event: ServerEvent): number {
-    const viewers = this.clients.filter((client) => client.user === user && client.viewer.isGlobal);
-    for (const { viewer } of viewers) viewer.notify(event);
-    return viewers.length;
+    const clients = this.clients.filter((client) => client.user === user && client.viewer.isGlobal);
+    for (const { viewer } of clients) viewer.notify(event);
+    return clients.length;
   }
 
   /**
@@ -214,9 +211,9 @@ export class Hub implements ViewerHub, Disposable {
   }
 
   #tellAll(event: ServerEvent): void {
-    for (const { client, shown } of [...this.#clients]) {
-      const told = shown(event);
-      if (told !== undefined) client.viewer.notify(told);
+    for (const { viewer } of this.clients) {
+      const told = viewer.shown(event);
+      if (told !== undefined) viewer.notify(told);
     }
   }
 
@@ -224,12 +221,12 @@ export class Hub implements ViewerHub, Disposable {
     this.#revision += 1;
     const counted = record && { record: { ...record, viewers: this.viewersOf(record.id) } };
     const numbered = { ...event, ...counted, ...this.position };
-    for (const connected of [...this.#clients]) {
-      const told = connected.client.viewer.isGlobal ? connected.shown(numbered) : undefined;
+    for (const client of [...this.#clients]) {
+      const { viewer, sent: previous } = client;
+      const told = viewer.isGlobal ? viewer.shown(numbered) : undefined;
       if (told === undefined) continue;
-      const previous = connected.sent;
-      connected.sent = this.#revision;
-      connected.client.viewer.notify(previous === this.#revision - 1 ? told : { ...told, previous });
+      client.sent = this.#revision;
+      viewer.notify(previous === this.#revision - 1 ? told : { ...told, previous });
     }
   }
 

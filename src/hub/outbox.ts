@@ -15,7 +15,6 @@ export type Peer = {
   terminate(): void;
 };
 
-/** Produces frames when there is room for them. */
 export type FrameSource = {
   /** The next frame; undefined if there is none now. */
   take(): Uint8Array | undefined;

@@ -1,4 +1,4 @@
-// Who watches a session and who types, for the clients that ask. Nothing is collected for sessions that nobody asks about.
+// Who watches a session and who types, for the clients that request it. Other sessions cost nothing.
 import { TYPING_SHOWN_MS, VIEWERS_INTERVAL_MS } from "../protocol/limits.ts";
 import type { SessionViewer } from "../protocol/schemas/viewer.ts";
 import type { HubClient } from "./hub-client.ts";
@@ -6,7 +6,7 @@ import type { HubClient } from "./hub-client.ts";
 /** Characters of a guest's name. */
 const MAX_NAME_LENGTH = 32;
 
-/** Who is told. `id`: the client; `undefined`: a request, whose own connections are those of its user. */
+/** The recipient. `id`: of a client; `undefined` for a REST request, where "you" are all connections of its user. */
 export type PresenceReader = Pick<HubClient, "user" | "kind"> & { readonly id: number | undefined };
 
 /** `now`: milliseconds, monotonic. */
@@ -14,7 +14,7 @@ type PresenceHub = { readonly clients: readonly HubClient[]; readonly now: () =>
 
 export class Presence implements Disposable {
   readonly #hub: PresenceHub;
-  /** What was told last, by session. */
+  /** The last reported state, by session. */
   #told = new Map<string, string>();
   /** Runs while a client asks. */
   #timer: NodeJS.Timeout | undefined;
@@ -83,7 +83,7 @@ function nameOf({ id, kind, user, viewer }: HubClient): string {
   return name === "" ? `Guest ${id}` : `${name} (guest)`;
 }
 
-/** A guest's own words: one short line without characters that are invisible or change what is around them. */
+/** The name that a guest chose, as one short line without invisible characters or ones that affect the text around them. */
 export function guestName(text: string): string {
   const line = text.normalize("NFC").replace(/\s+/gu, " ").replace(/\p{C}/gu, "");
   const plain = line.replace(/(\p{M}{2})\p{M}+/gu, "$1").trim();

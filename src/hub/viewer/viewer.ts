@@ -56,6 +56,7 @@ export class Viewer implements SubscriptionHost, Disposable {
   readonly outbox: Outbox;
   readonly now: () => number;
   readonly isRepositoryHidden: boolean;
+  readonly shown: HubView["shown"];
   readonly #peer: Peer;
   readonly #view: HubView;
   readonly #hub: ViewerHub;
@@ -81,6 +82,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#audit = view.auditHook && throttledAuditHook(view.auditHook, now);
     this.now = now;
     this.isRepositoryHidden = view.isRepositoryHidden === true;
+    this.shown = view.shown;
     this.#requests = new ClientRequests({ peer, handle: (frame) => this.#handle(frame) });
     const onSent = (): void => this.#requests.crowded(this.outbox.isCrowded);
     this.outbox = new Outbox({ peer, now, traffic, onSent });
@@ -127,7 +129,6 @@ export class Viewer implements SubscriptionHost, Disposable {
     return this.#typedAtMs.get(sessionId) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Tells who watches the session. */
   tellViewers(sessionId: string, viewers: readonly SessionViewer[]): void {
     this.#send(FrameType.EVENT, sessionId, encodeJson({ kind: "viewers", viewers }));
   }
@@ -144,7 +145,6 @@ export class Viewer implements SubscriptionHost, Disposable {
       this.outbox.answer(encodeFrame(FrameType.WELCOME, "", payload, magic));
   }
 
-  /** Handles a binary message of the client. */
   receive(message: Uint8Array): void {
     if (this.#isClosed) return;
     this.welcome();
@@ -268,7 +268,8 @@ export class Viewer implements SubscriptionHost, Disposable {
       this.#subscribeGlobal(request.subscribe.flags);
     } else if (request.kind === "unsubscribe") {
       this.#demand(type);
-      this.#leave(sessionId);
+      if (sessionId === "") this.#isGlobal = false;
+      else this.#unsubscribe(sessionId);
     } else {
       checkSessionId(sessionId);
       const refused = this.#refused(type);
@@ -311,7 +312,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     try {
       await subscription.feed.want(subscription, flags);
     } catch (error) {
-      if (known === undefined) this.#leave(sessionId);
+      if (known === undefined) this.#unsubscribe(sessionId);
       throw error;
     }
     return subscription;
@@ -348,11 +349,6 @@ export class Viewer implements SubscriptionHost, Disposable {
   #subscribeGlobal(flags: number): void {
     this.#isGlobal = (flags & SubscribeFlag.Events) !== 0;
     this.notify({ type: "connected", timestamp: new Date().toISOString(), ...this.#hub.position });
-  }
-
-  #leave(sessionId: string): void {
-    if (sessionId === "") this.#isGlobal = false;
-    else this.#unsubscribe(sessionId);
   }
 
   /** Pending frames are not sent any more. */
