@@ -141,7 +141,7 @@ export const MAX_AUDIT_PAGE_BYTES = 1024 * 1024;
 export const MAX_AUDIT_SCAN_BYTES = 8 * 1024 * 1024;
 /** Lines of the audit log that HQs with a shared registry keep in it: about 500 bytes each. */
 export const MAX_SHARED_AUDIT_LINES = 50_000;
-/** Files in the list of what is lost with a worktree; the rest is only counted. */
+/** Files in the list of a worktree's losses; the rest is only counted. */
 export const MAX_LISTED_LOSSES = 200;
 /** Validity of an administrator's code for a passkey. */
 export const ENROLMENT_CODE_LIFETIME_S = 86_400;

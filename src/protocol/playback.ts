@@ -88,7 +88,7 @@ type PlayOptions = {
   readonly isStreamed?: boolean;
 };
 
-/** `rewound`: the clock was set back behind what is written, so it is to be played again from the start. */
+/** `rewound`: the clock was set to a time before the written output, so the recording must be played again from the start. */
 export type PlayOutcome = "ended" | "rewound" | "stopped";
 
 /** Writes the output of events when the clock reaches them; of events that are all there, all that is due at once. */

@@ -9,7 +9,7 @@ import { SavedFile } from "../protocol/schemas/file.ts";
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** `send` adds the body. Whoever calls watches the progress of the body. */
+/** `send` adds the body. The caller limits the time of the upload. */
 export async function sendFile(
   send: Send,
   { id, name }: { readonly id: string; readonly name: string },

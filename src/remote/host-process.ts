@@ -1,4 +1,3 @@
-// Finds or starts the session host process.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { withDeadline } from "../lib/async/deadline.ts";
@@ -51,7 +50,7 @@ export async function findHost(socketPath: string): Promise<Health> {
   }
 }
 
-/** Undefined when nobody answers. */
+/** Undefined if no session host answers. */
 export async function hostHealth(socketPath: string): Promise<Health | undefined> {
   return await healthAt({ socketPath }).catch(unless("host_unreachable"));
 }

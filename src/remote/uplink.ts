@@ -35,7 +35,7 @@ export async function openLink(
   let failure = "connection lost";
   socket.once("open", () => {
     isOpen = true;
-    // What came with the answer waits until the caller has the link.
+    // Messages that came with the answer wait until the caller has the link.
     socket.pause();
     setImmediate(() => socket.resume());
   });

@@ -1,4 +1,4 @@
-// What a client asks of one session, and what it is told.
+// The requests of a client about one session, and the handlers of the answers.
 import type { ServiceError } from "../errors.ts";
 import type { SessionEvent } from "../frame/event.ts";
 import type { Subscribed } from "../frame/payload.ts";

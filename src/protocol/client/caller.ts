@@ -10,7 +10,7 @@ import type { ClientRequest, ClientResponse, Send } from "./send.ts";
 type Written<T> = T extends z.ZodType ? z.input<T> : undefined;
 
 /** The input of an endpoint's schemas, before defaults. */
-export type CallInput<E extends Endpoint> = {
+type CallInput<E extends Endpoint> = {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Written<E["query"]>;
   readonly body?: Written<E["body"]>;

@@ -9,7 +9,7 @@ import { type Caller, createCaller } from "./caller.ts";
 import type { Send } from "./send.ts";
 
 /** Whether to include the scrollback, and to mark styles as `[style …]…[/style]`. */
-export type ScreenView = { readonly scrollback?: boolean; readonly styles?: boolean };
+type ScreenView = { readonly scrollback?: boolean; readonly styles?: boolean };
 
 /**
  * The common calls by name, and the Caller for all endpoints. A `signal` aborts the call, which rejects with its reason.

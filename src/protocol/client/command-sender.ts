@@ -38,7 +38,6 @@ export class CommandSender {
     this.#connection = connection;
   }
 
-  /** See SessionSocket.write. */
   async write(sessionId: string, bytes: Uint8Array): Promise<void> {
     this.#link(bytes.length);
     const parts: Promise<void>[] = [];
@@ -73,7 +72,6 @@ export class CommandSender {
     this.#pingLater();
   }
 
-  /** See SessionSocket.caughtUp. */
   async caughtUp(): Promise<void> {
     this.#link(0);
     const answered = new Promise<void>((done, failed) => this.#add("", done, failed));

@@ -137,7 +137,6 @@ export class Connection implements Disposable {
     return this.#pings;
   }
 
-  /** See SessionSocket.opened. */
   async opened(timeoutMs: number): Promise<void> {
     // The error with its stack costs more than all else here.
     if (this.state.kind === "open") return;

@@ -101,8 +101,8 @@ export class SessionSocket implements Disposable {
   }
 
   /**
-   * Resolves when the link is open. Rejects with the reason when it is closed for good, or after `timeoutMs` while the
-   * attempts go on.
+   * Resolves when the link is open. Rejects with the reason when the link is closed for good, or after `timeoutMs`; the
+   * attempts continue.
    */
   opened(timeoutMs: number): Promise<void> {
     return this.#connection.opened(timeoutMs);

@@ -36,13 +36,22 @@ export function openApi(endpoints: Readonly<Record<string, Endpoint>>, version: 
     paths,
     components: {
       securitySchemes: schemes,
-      schemas: { Error: errorSchema() },
+      schemas: { Error: ERROR_SCHEMA },
     },
   };
 }
 
 const BEARER = { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } };
 const BASIC = { basic: { type: "http", scheme: "basic" } };
+const ERROR_SCHEMA = {
+  type: "object",
+  required: ["error", "code", "details"],
+  properties: {
+    error: { type: "string", description: "for the user" },
+    code: { type: "string", enum: Object.keys(ERROR_STATUS) },
+    details: { type: "object" },
+  },
+};
 
 function operation(name: string, endpoint: Endpoint, schemes: Json): Json {
   const parameters = [...parameterList("path", endpoint.params), ...parameterList("query", endpoint.query)];
@@ -58,18 +67,19 @@ function operation(name: string, endpoint: Endpoint, schemes: Json): Json {
 }
 
 function requestBody({ body, upload }: Endpoint): Json {
-  if (upload) return { requestBody: { required: true, content: BYTES } };
+  if (upload) return { requestBody: { required: true, content: bytesOf("application/octet-stream") } };
   if (body === undefined) return {};
   const content = { "application/json": { schema: schemaOf(body, "input") } };
   return { requestBody: { required: true, content } };
 }
 
-const BYTES = { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
+function bytesOf(media: string): Json {
+  return { [media]: { schema: { type: "string", format: "binary" } } };
+}
 
 function replies({ reply }: Endpoint): Json {
   if (!("json" in reply)) {
-    const content = { [reply.media]: { schema: { type: "string", format: "binary" } } };
-    return { [reply.status]: { description: reply.description, content } };
+    return { [reply.status]: { description: reply.description, content: bytesOf(reply.media) } };
   }
   const content = { "application/json": { schema: schemaOf(reply.json, "output") } };
   const { other } = reply;
@@ -110,16 +120,4 @@ function parameterList(place: "path" | "query", schema: z.ZodObject | undefined)
 function schemaOf(schema: z.core.$ZodType, io: "input" | "output"): Json {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
   return rest;
-}
-
-function errorSchema(): Json {
-  return {
-    type: "object",
-    required: ["error", "code", "details"],
-    properties: {
-      error: { type: "string", description: "for the user" },
-      code: { type: "string", enum: Object.keys(ERROR_STATUS) },
-      details: { type: "object" },
-    },
-  };
 }

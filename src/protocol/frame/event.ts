@@ -84,12 +84,11 @@ export type ServerEvent = Readonly<z.infer<typeof OfServer>>;
 
 /** To the viewers of a session that ask, from the server that they are connected to; never passed on. */
 const OfViewers = z.object({ kind: z.literal("viewers"), viewers: z.array(SessionViewer) });
-export type ViewersEvent = Readonly<z.infer<typeof OfViewers>>;
 
 const LooseServerEvent = OfServer.loose();
 
-export type DecodedEvent =
-  | { readonly scope: "viewers"; readonly event: ViewersEvent }
+type DecodedEvent =
+  | { readonly scope: "viewers"; readonly event: z.infer<typeof OfViewers> }
   | { readonly scope: "session"; readonly event: SessionEvent }
   | { readonly scope: "server"; readonly event: ServerEvent };
 
