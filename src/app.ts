@@ -134,9 +134,9 @@ export async function startServer(config: Config, context: ServerContext): Promi
   };
   const parts = { ...base, socket, serve, gate, sharedRecords, routes, hub, admitTunnel, ...auditing, audit };
   const listeners = stack.use(await openServerListeners({ ...parts, metrics, meter }));
-  const { url, behind } = listeners;
+  const { url, behind, reachableAt } = listeners;
   address.resolve(config.publicUrl ?? url);
-  stack.use(role.listening?.(listeners.reachableAt, () => hub.uplinks));
+  stack.use(role.listening?.(reachableAt, () => hub.uplinks));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
   const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;
   // The last that is put there is the first that is done.
@@ -160,11 +160,9 @@ async function openCanary(parts: {
   readonly log: Log;
 }): Promise<Canary> {
   const { Canary } = await import("./app/canary/canary.ts");
-  const { controlDir, version, role, metrics, log } = parts;
-  const canary = new Canary({
-    ...{ socketPath: controlDir.serverSocket, version, machines: role.machines, log },
-  });
-  measureCanary(metrics, canary);
+  const { controlDir, version, role, log } = parts;
+  const canary = new Canary({ socketPath: controlDir.serverSocket, version, machines: role.machines, log });
+  measureCanary(parts.metrics, canary);
   canary.start();
   return canary;
 }

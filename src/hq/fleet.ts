@@ -1,6 +1,7 @@
 // The sessions of all remotes as one backend. Lists are answered from memory; other requests go to the session's remote.
 import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
+import { succeeded } from "../lib/async/succeeded.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
 import type { Log } from "../log.ts";
 import type { Send } from "../protocol/client/send.ts";
@@ -268,22 +269,16 @@ export class Fleet implements SessionBackend {
 
   /** Clients read the list when they hear of the remote, so its sessions have to be in it. */
   async #introduce(remote: RemoteConnection<RemoteSessionBackend>, registered: Remote): Promise<void> {
-    await withDeadline(
-      remote.sessions.caughtUp(),
-      HEALTH_CHECK_TIMEOUT_MS,
-      `the sessions of ${registered.name}`,
-    ).catch(() => undefined);
+    const what = `the sessions of ${registered.name}`;
+    await succeeded(withDeadline(remote.sessions.caughtUp(), HEALTH_CHECK_TIMEOUT_MS, what));
     if (remote.isListed) this.#tell("remote-joined", registered);
   }
 
   readonly #heard = (remote: RemoteConnection, event: ServerEvent): void => {
     const { type, sessionId, record } = event;
     if (record !== undefined && this.#owners.claim(record.id, remote)) {
-      const { log } = this.#options;
-      log.warn(
-        { remote: remote.label.name, session: sessionId },
-        "another remote already has the session id",
-      );
+      const fields = { remote: remote.label.name, session: sessionId };
+      this.#options.log.warn(fields, "another remote already has the session id");
     }
     if (sessionId !== undefined) this.#list(sessionId);
     // If another remote had the id first, the id means that remote's session, and this event is not reported.

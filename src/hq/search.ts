@@ -56,21 +56,16 @@ export class Search {
     // These may come back in a moment.
     const { down } = registry;
     const latest = down.at(-1);
-    if (latest === undefined && departed !== undefined) {
-      return new ServiceError(
-        "remote_unreachable",
-        `remote ${departed} left a moment ago with session ${sessionId}: try again when it is back`,
-      );
-    }
-    if (latest === undefined) {
+    if (latest === undefined && departed === undefined)
       return new ServiceError("session_not_found", `no session ${sessionId} on any remote`);
+    if (latest === undefined) {
+      const message = `remote ${departed} left a moment ago with session ${sessionId}: try again when it is back`;
+      return new ServiceError("remote_unreachable", message);
     }
     const others = down.length === 1 ? "" : ` (as did ${down.length - 1} others)`;
     const ago = `stopped answering ${Math.round(latest.forMs / 1000)} s ago`;
-    return new ServiceError(
-      "remote_unreachable",
-      `remote ${latest.name} ${ago}${others} and may have session ${sessionId}: try again in a moment`,
-    );
+    const message = `remote ${latest.name} ${ago}${others} and may have session ${sessionId}: try again in a moment`;
+    return new ServiceError("remote_unreachable", message);
   }
 }
 
@@ -80,11 +75,8 @@ async function ask(remote: RemoteConnection, sessionId: string): Promise<void> {
     await withDeadline(asked, SESSION_SEARCH_TIMEOUT_MS, "the search for a session");
   } catch (cause) {
     if (!isTimeout(cause)) throw cause;
-    throw new ServiceError(
-      "remote_timeout",
-      `remote ${remote.label.name} did not answer in time whether it has session ${sessionId}`,
-      { cause },
-    );
+    const message = `remote ${remote.label.name} did not answer in time whether it has session ${sessionId}`;
+    throw new ServiceError("remote_timeout", message, { cause });
   }
 }
 

@@ -50,7 +50,10 @@ export function setSecurityHeaders(
   response.setHeader("cross-origin-opener-policy", "same-origin");
   response.setHeader("cross-origin-resource-policy", "same-origin");
   if (!isApi) response.setHeader("permissions-policy", PERMISSIONS);
-  setTransportSecurity(response, client);
+  // Under a name with a port other services may speak http. Browsers ignore the header for IP addresses.
+  const { isHttps, host } = client;
+  if (isHttps && host !== undefined && parseHost(host)?.port === undefined)
+    response.setHeader("strict-transport-security", `max-age=${YEAR_S}`);
 }
 
 /** In Safari before 16 'self' does not include WebSockets of the same server. */
@@ -62,17 +65,4 @@ function pagePolicy({ host = "", isHttps }: Client, avatars: AvatarSource): stri
       : (isHttps ? ["wss"] : ["ws", "wss"]).map((scheme) => formatOrigin({ scheme, host: parsed }));
   const images = `img-src 'self' data:${avatars === "https" ? " https:" : ""}`;
   return [PAGE_POLICY, images, ["connect-src 'self'", ...sockets].join(" ")].join("; ");
-}
-
-/**
- * Only for a name without port: under a name with a port other services may speak http. Browsers ignore it for IP
- * addresses.
- */
-function setTransportSecurity(
-  response: Pick<ServerResponse, "setHeader">,
-  { isHttps, host }: Omit<Client, "address">,
-): void {
-  if (isHttps && host !== undefined && parseHost(host)?.port === undefined) {
-    response.setHeader("strict-transport-security", `max-age=${YEAR_S}`);
-  }
 }

@@ -219,10 +219,8 @@ function refuseOtherMethods(app: express.Express, mounted: readonly Mounted[]): 
     const allowed = methods.join(", ");
     app.route(path).all(({ method }, response) => {
       response.setHeader("allow", allowed);
-      throw new ServiceError(
-        "method_not_allowed",
-        `${method} is not allowed on ${path}; allowed: ${allowed}`,
-      );
+      const message = `${method} is not allowed on ${path}; allowed: ${allowed}`;
+      throw new ServiceError("method_not_allowed", message);
     });
   }
 }

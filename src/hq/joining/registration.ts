@@ -93,10 +93,8 @@ export class Registration implements AsyncDisposable {
     // The specification has no way to leave: an HQ that knows none removes the remote by its health check.
     await withDeadline(leave, HEALTH_CHECK_TIMEOUT_MS, "leaving the HQ").catch((error) => {
       const { name, url } = this.#request;
-      this.#options.log.info(
-        { name, url, reason: reasonOf(error) },
-        "the HQ was not told that this remote stops",
-      );
+      const reason = reasonOf(error);
+      this.#options.log.info({ name, url, reason }, "the HQ was not told that this remote stops");
     });
   }
 

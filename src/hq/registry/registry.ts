@@ -126,10 +126,8 @@ export class Registry implements Disposable {
     }
     this.registrations.add("refused");
     const where = this.byName(name)?.url ?? "another address";
-    throw new ServiceError(
-      "remote_name_taken",
-      `another remote has the name ${name} and answers at ${where}: choose another --name`,
-    );
+    const message = `another remote has the name ${name} and answers at ${where}: choose another --name`;
+    throw new ServiceError("remote_name_taken", message);
   }
 
   /** The remote gave a sign of life just now. */
@@ -211,11 +209,10 @@ export class Registry implements Disposable {
 
   async #perform(name: string, action: RemoteAction): Promise<void> {
     switch (action.type) {
-      case "check":
-        return await this.checked(
-          action.remote,
-          await this.#options.isAlive(action.remote, action.timeoutMs),
-        );
+      case "check": {
+        const hasAnswered = await this.#options.isAlive(action.remote, action.timeoutMs);
+        return await this.checked(action.remote, hasAnswered);
+      }
       case "restore":
         return await this.#restore(action.remote, action.holder);
       case "remove":

@@ -26,10 +26,8 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
     },
     createSession: async ({ body }, { principal }) => {
       if (parts.remotes === undefined && body.labels !== undefined) {
-        throw new ServiceError(
-          "invalid_request",
-          "labels are for an HQ, which this server is not: leave them out",
-        );
+        const message = "labels are for an HQ, which this server is not: leave them out";
+        throw new ServiceError("invalid_request", message);
       }
       const isOwn = parts.remotes === undefined || body.remoteId === LOCAL;
       if (isOwn && parts.cordon?.isCordoned === true) throw cordoned(parts.cordon.machine);
