@@ -23,7 +23,7 @@ test.each([
   expect(guestRecord({ ...record, name, command, cwd }, { mode: "view" }).name).toBe(shown);
 });
 
-test("a guest hears what happens to the session, and nothing about its repository, its owner or others", () => {
+test("a guest gets the session's events without its repository, its owner and other sessions", () => {
   const event = {
     timestamp: "now",
     sessionId: "s",
@@ -59,7 +59,7 @@ async function shown(view: View, text: string, cut: number): Promise<string> {
   return new TextDecoder().decode(concatBytes(await Array.fromAsync(content.body)));
 }
 
-test("a recording has neither input nor what its header says of the program, however it is cut into pieces", async () => {
+test("a guest's recording has no input and no program in its header, however it is split", async () => {
   const header = '{"version":2,"width":80,"height":24,"timestamp":1,"command":"sh -c x","title":"t"}';
   const text = `${header}\n[0.1,"o","\u00e4 [1,\\"i\\",2]"]\n[0.2, "i", "typed"]\n[0.3,"m","mark"]\n`;
   const stream = text.replaceAll(/^(.+)$/gm, "id: 1\ndata: $1\n");
@@ -73,7 +73,7 @@ test("a recording has neither input nor what its header says of the program, how
   }
 });
 
-test("output and markers that a feed still holds are not for a guest of a later link", async () => {
+test("a guest of a later link gets no earlier output or markers from the feed", async () => {
   const sessions = new MemorySessions();
   await using hub = new Hub({ backend: sessions, now: () => performance.now() });
   const access = new SessionAccess({
@@ -110,7 +110,7 @@ test("output and markers that a feed still holds are not for a guest of a later 
   }
 });
 
-test("a share link opens the session that it was made for, and not a later one with the same id and time", async () => {
+test("a share link opens its own session, not a later one with the same id and time", async () => {
   const sessions = new MemorySessions();
   const session = sessions.add("s");
   const of = (key: string) => {

@@ -5,31 +5,31 @@ import { CreateSession } from "../../../src/protocol/schemas/session.ts";
 const accountOf = (user: string): string => `account of ${user}`;
 const request = CreateSession.parse({ command: "sh", owner: "root", account: "root" });
 
-test("whoever asks gets a session of their own, whatever they say", () => {
+test("a user's session belongs to that user, whatever the request says", () => {
   const ada = { method: "token", owner: "ada", account: "ada" } as const;
   expect(ownedRequest(request, ada, accountOf)).toMatchObject({ owner: "ada", account: "ada" });
 });
 
-test("the server's own user gets one of the server's own", () => {
+test("a session of the server's own user has no owner", () => {
   const made = ownedRequest(request, { method: "token" }, accountOf);
   expect(made.owner).toBeUndefined();
   expect(made.account).toBeUndefined();
 });
 
-test("an HQ says whose it is, and the remote as whom it runs", () => {
+test("an HQ names the owner, and the remote chooses the account", () => {
   expect(ownedRequest(request, { method: "hq" }, accountOf)).toMatchObject({
     owner: "root",
     account: "account of root",
   });
 });
 
-test("an HQ that asks for one of its users gets that one's", () => {
+test("a request of an HQ on behalf of a user belongs to that user", () => {
   const ada = { method: "hq", owner: "ada", account: undefined } as const;
   const made = ownedRequest(request, ada, accountOf);
   expect(made.owner).toBe("ada");
   expect(made.account).toBeUndefined();
 });
 
-test("through the private socket both are taken as they are", () => {
+test("the private socket's owner and account are used as sent", () => {
   expect(ownedRequest(request, { method: "socket" }, accountOf)).toBe(request);
 });

@@ -11,7 +11,7 @@ test.each([
   expect(goAwayNotice(clients, 15_000)).toEqual({ ...times, reason: "the server is shutting down" });
 });
 
-test("clients go within the time that there is, however little", () => {
+test("clients leave within the available time, however short", () => {
   for (const forMs of [0, 1, 7, 100, 399, 1_000, 9_999]) {
     const { afterMs, jitterMs } = goAwayNotice(100_000, forMs);
     expect(afterMs + jitterMs).toBeLessThanOrEqual(forMs);
@@ -19,7 +19,7 @@ test("clients go within the time that there is, however little", () => {
   }
 });
 
-test("a process is ready while it can serve, and never again once it drains", () => {
+test("a process is ready while it can serve, and not ready once it drains", () => {
   let isServing = true;
   const left: string[] = [];
   const readiness = new Readiness({ isServing: () => isServing, leave: () => void left.push("told") });

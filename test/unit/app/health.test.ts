@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { healthOf } from "../../../src/app/health.ts";
 
-test("however many ask at once how the server is, its sessions are listed once", async () => {
+test("concurrent health requests list the sessions once", async () => {
   const lists: (() => void)[] = [];
   const list = async (): Promise<[]> => {
     await new Promise<void>((resolve) => lists.push(resolve));

@@ -1,4 +1,4 @@
-// A machine that fell silent and was removed: for a while nobody says that its sessions do not exist.
+// After the removal of a remote that did not answer, its sessions are not reported as missing for a while.
 import { expect, test } from "vitest";
 import { DOWN_REMOTE_MEMORY_MS } from "../../../src/protocol/limits.ts";
 import { MemoryFleet, settled } from "./memory-fleet.ts";
@@ -16,7 +16,7 @@ function stoppedClock() {
   return { clock, now: () => new Date(clock.ms) };
 }
 
-test("a session of nobody may be that of a machine that fell silent lately, and after a while is nobody's", async () => {
+test("an unknown session is unreachable while a remote went down lately, and later not found", async () => {
   const { clock, now } = stoppedClock();
   await using hq = await MemoryFleet.of({ now });
   await hq.join("a", ["one"]);
@@ -32,7 +32,7 @@ test("a session of nobody may be that of a machine that fell silent lately, and 
   expect(await codeOf(hq, "one")).toBe("session_not_found");
 });
 
-test("of several that fell silent the last one is named, and the others are counted", async () => {
+test("the error names the remote that went down last and counts the others", async () => {
   const { now } = stoppedClock();
   await using hq = await MemoryFleet.of({ now });
   for (const name of ["a", "b", "c"]) await hq.join(name);
@@ -42,7 +42,7 @@ test("of several that fell silent the last one is named, and the others are coun
   );
 });
 
-test("a session whose machine is here and says that it is gone is missing, whoever is silent", async () => {
+test("a session that its own remote no longer has is not found, even while another remote is down", async () => {
   await using hq = await MemoryFleet.of();
   await hq.join("a");
   const remote = await hq.join("b", ["two"]);
@@ -51,7 +51,7 @@ test("a session whose machine is here and says that it is gone is missing, whoev
   expect(await codeOf(hq, "two")).toBe("session_not_found");
 });
 
-test("a viewer that comes back to an HQ that was started again is told to try again until the machine is back", async () => {
+test("after a restart of the HQ a viewer gets remote_unreachable until the remote is back", async () => {
   const store = new MemoryStore();
   const { now } = stoppedClock();
   {
@@ -66,7 +66,7 @@ test("a viewer that comes back to an HQ that was started again is told to try ag
   expect(await codeOf(hq, "nobody")).toBe("session_not_found");
 });
 
-test("a viewer that lost its connection when the machine was removed finds its session again", async () => {
+test("a viewer that lost its connection when the remote was removed finds its session again", async () => {
   await using hq = await MemoryFleet.of();
   await hq.join("a", ["one"]);
   const subscription = await hq.fleet.subscribe("one", () => {});
@@ -81,7 +81,7 @@ test("a viewer that lost its connection when the machine was removed finds its s
   (await hq.fleet.subscribe("one", () => {}))[Symbol.dispose]();
 });
 
-test("a session of a machine that left in order may be back with it in a moment, and no other session", async () => {
+test("only sessions of a remote that left are unreachable instead of not found", async () => {
   const { clock, now } = stoppedClock();
   await using hq = await MemoryFleet.of({ now });
   await hq.join("a", ["one"]);
@@ -99,7 +99,7 @@ test("a session of a machine that left in order may be back with it in a moment,
   expect(await codeOf(hq, "one")).toBe("session_not_found");
 });
 
-test("nobody waits for a machine whose name went to another one, or that came back and left", async () => {
+test("a remote is not awaited after another one took its name, or after it returned and left", async () => {
   await using hq = await MemoryFleet.of();
   await hq.registry.register(registration("b"));
   await hq.registry.register(registration("b", { id: "successor" }));

@@ -4,8 +4,8 @@ import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { Delivery } from "../../../src/sessions/backend.ts";
 import { MemoryFleet, settled } from "./memory-fleet.ts";
 
-describe("what happens to sessions is told", () => {
-  test("with the whole record, when the list has it, and asks nobody", async () => {
+describe("the events of sessions", () => {
+  test("carry the whole record, come after the list has it, and cost no request", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a");
     // Whatever is asked of it is not answered.
@@ -22,7 +22,7 @@ describe("what happens to sessions is told", () => {
     expect(listed).toEqual([["new"]]);
   });
 
-  test("in order", async () => {
+  test("arrive in order", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a");
     remote.add("new");
@@ -33,7 +33,7 @@ describe("what happens to sessions is told", () => {
     expect(await hq.ids()).toEqual([]);
   });
 
-  test("of a session that took the place of another: the old one is removed, and the list has the new one", async () => {
+  test("report a removal when a session replaces another one, and the list has the new one", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a", ["one"]);
     const old = remote.sessions.get("one")?.record;
@@ -53,8 +53,8 @@ describe("what happens to sessions is told", () => {
   });
 });
 
-describe("a machine that joins", () => {
-  test("is told when its sessions are in the list", async () => {
+describe("a remote that joins", () => {
+  test("is reported once its sessions are in the list", async () => {
     await using hq = await MemoryFleet.of();
     const remote = hq.remote("http://a.test");
     const gate = Promise.withResolvers<void>();
@@ -67,7 +67,7 @@ describe("a machine that joins", () => {
     expect(await hq.ids()).toEqual(["one"]);
   });
 
-  test("and refreshes its registration is told once, and another address is taken over", async () => {
+  test("and refreshes its registration is reported once, and a new address is used", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a", ["one"]);
     await hq.registry.register({ id: "id-of-a", name: "a", url: "http://new.test", token: "new" });
@@ -77,7 +77,7 @@ describe("a machine that joins", () => {
     expect((await hq.fleet.list())[0]?.remoteUrl).toBe("http://new.test");
   });
 
-  test("and leaves is told, and joins again as the same one", async () => {
+  test("and leaves is reported, and joins again under the same id", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a", ["one"]);
     await hq.registry.remove("id-of-a");
@@ -92,8 +92,8 @@ describe("a machine that joins", () => {
   });
 });
 
-describe("a session that is watched when its machine leaves", () => {
-  test("is out of the list, refuses input as unreachable, and goes on when the machine is back", async () => {
+describe("a session with a viewer whose remote leaves", () => {
+  test("is not listed, refuses input as unreachable, and continues when the remote returns", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a", ["one"]);
     const got: Delivery[] = [];
@@ -114,7 +114,7 @@ describe("a session that is watched when its machine leaves", () => {
     expect(remote.isDisposed).toBe(false);
   });
 
-  test("is given up with its last viewer, and its id is free", async () => {
+  test("is dropped with its last viewer, and its id is free", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a", ["one"]);
     const subscription = await hq.fleet.subscribe("one", () => {});

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryFleet, settled } from "./memory-fleet.ts";
 
-test("the list is the same one until something changes, and what has not changed stays the same object in it", async () => {
+test("the list is the same array until a change, and unchanged records stay the same objects", async () => {
   await using hq = await MemoryFleet.of();
   await hq.join("a", ["one"]);
   const before = await hq.fleet.list();
@@ -13,7 +13,7 @@ test("the list is the same one until something changes, and what has not changed
   expect(after.find(({ id }) => id === "one")).toBe(before[0]);
 });
 
-test("a machine that comes back while somebody watches has the sessions that it had in the list again", async () => {
+test("a remote that returns while its session has a viewer is listed with its former sessions", async () => {
   await using hq = await MemoryFleet.of();
   await hq.join("a", ["one"]);
   using _watching = await hq.fleet.subscribe("one", () => {});
@@ -23,7 +23,7 @@ test("a machine that comes back while somebody watches has the sessions that it 
   expect(await hq.ids()).toEqual(["one"]);
 });
 
-test("the sessions that run are counted as they are listed: one that two machines have once", async () => {
+test("running sessions are counted as listed: once if two remotes have the same id", async () => {
   await using hq = await MemoryFleet.of();
   await hq.join("a", ["one", "same"]);
   await hq.join("b", ["two", "same"]);

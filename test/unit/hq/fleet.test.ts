@@ -14,7 +14,7 @@ const unreachable = (): Promise<never> =>
   Promise.reject(new ServiceError("host_unreachable", "connection refused"));
 
 describe("the list", () => {
-  test("has the sessions of all machines, with whose they are", async () => {
+  test("has the sessions of all remotes, labelled with their remote", async () => {
     const local = new MemorySessions();
     local.add("here");
     await using hq = await MemoryFleet.of({ local });
@@ -29,7 +29,7 @@ describe("the list", () => {
     expect(records.get("here")?.remoteUrl).toBeUndefined();
   });
 
-  test("waits for no machine", async () => {
+  test("waits for no remote", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a", ["one"]);
     const hanging = hq.remote("http://b.test");
@@ -39,7 +39,7 @@ describe("the list", () => {
     expect(await hq.ids()).toEqual(["one"]);
   });
 
-  test("has no sessions of a machine that left", async () => {
+  test("has no sessions of a remote that left", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a", ["one"]);
     await hq.registry.remove("id-of-a");
@@ -50,7 +50,7 @@ describe("the list", () => {
 });
 
 describe("a session that is not known", () => {
-  test("is looked for on the machines, and known from then on", async () => {
+  test("is searched for on the remotes, and known from then on", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a");
     const remote = await hq.join("b");
@@ -59,12 +59,12 @@ describe("a session that is not known", () => {
     expect(await hq.ids()).toEqual(["new"]);
   });
 
-  test("is looked for once, however many want it, and gets its input in order", async () => {
+  test("is searched for once for all callers, and gets its input in order", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a");
     const session = remote.hide("new");
     const writes = Array.from("keystrokes", (key) => hq.fleet.write("new", bytes(key)));
-    // Meanwhile the owner becomes known another way: what is typed now waits its turn all the same.
+    // Meanwhile an event tells the owner; later input still waits for its turn.
     await hq.fleet.refresh("a");
     writes.push(hq.fleet.write("new", bytes("!")));
     await Promise.all(writes);
@@ -72,7 +72,7 @@ describe("a session that is not known", () => {
     expect(remote.questions).toEqual(["new"]);
   });
 
-  test("gets its input in order also in the moment in which its owner becomes known", async () => {
+  test("gets its input in order while its owner becomes known", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a");
     const session = remote.hide("new");
@@ -86,7 +86,7 @@ describe("a session that is not known", () => {
     expect(new TextDecoder().decode(Buffer.concat(session.input))).toBe(keys);
   });
 
-  test("is session_not_found when all say that they have it not", async () => {
+  test("is session_not_found when no remote has it", async () => {
     await using hq = await MemoryFleet.of();
     expect(await codeOf(hq.fleet.get("nobody"))).toBe("session_not_found");
     await hq.join("a");
@@ -94,7 +94,7 @@ describe("a session that is not known", () => {
     expect(await codeOf(hq.fleet.get("nobody"))).toBe("session_not_found");
   });
 
-  test("is not said to be missing as long as one machine cannot be asked", async () => {
+  test("is not session_not_found while a remote cannot be asked", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a");
     const unreachableRemote = await hq.join("b");
@@ -103,7 +103,7 @@ describe("a session that is not known", () => {
     expect(await codeOf(hq.fleet.get("nobody"))).toBe("remote_unreachable");
   });
 
-  test("is not waited for longer than two seconds at a machine that hangs", async () => {
+  test("is awaited for at most two seconds from a hanging remote", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a");
     const hanging = await hq.join("b");
@@ -115,8 +115,8 @@ describe("a session that is not known", () => {
   });
 });
 
-describe("two machines with the same id", () => {
-  test("have one session in the list, and the conflict is said of the later one, once", async () => {
+describe("sessions of two remotes with the same id", () => {
+  test("are listed once, and the conflict of the later one is logged once", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a", ["same"]);
     await hq.join("b", ["same", "other"]);
@@ -130,7 +130,7 @@ describe("two machines with the same id", () => {
     ]);
   });
 
-  test("reach the first one's, and what happens to the other's is told to nobody", async () => {
+  test("lead to the first one, and events of the second one are not reported", async () => {
     await using hq = await MemoryFleet.of();
     const first = await hq.join("a", ["same"]);
     const second = await hq.join("b", ["same"]);
@@ -142,7 +142,7 @@ describe("two machines with the same id", () => {
     expect(await hq.ids()).toEqual(["same"]);
   });
 
-  test("lead to the second one's when the first one's is gone", async () => {
+  test("lead to the second one when the first one is removed", async () => {
     await using hq = await MemoryFleet.of();
     const first = await hq.join("a", ["same"]);
     await hq.join("b", ["same"]);
@@ -152,7 +152,7 @@ describe("two machines with the same id", () => {
     expect(hq.fleet.sessionsOf("b").conflicts).toEqual([]);
   });
 
-  test("have the second one's in the list when the first machine left and nobody watches its session any more", async () => {
+  test("list the second one when the first remote left and its session has no viewers", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a", ["same"]);
     await hq.join("b", ["same"]);
@@ -165,7 +165,7 @@ describe("two machines with the same id", () => {
 });
 
 describe("create", () => {
-  test("needs to know where", async () => {
+  test("requires a remote id", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a");
     const create = (body: object): Promise<unknown> =>
@@ -176,7 +176,7 @@ describe("create", () => {
     expect(await create({ remoteId: "id-of-a", id: "one" })).toBe("success");
   });
 
-  test("of an id that another machine has is refused, and asks its own machine about one of its own", async () => {
+  test("refuses an id that another remote has, and lets the chosen remote check its own ids", async () => {
     await using hq = await MemoryFleet.of();
     const remote = await hq.join("a", ["one"]);
     await hq.join("b");
@@ -189,7 +189,7 @@ describe("create", () => {
   });
 });
 
-describe("a machine that cannot be used", () => {
+describe("an unusable remote", () => {
   test.each([
     ["host_unreachable", "remote_unreachable"],
     // It was restarted, and knows another token: the client's own login is as good as before.

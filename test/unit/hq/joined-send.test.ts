@@ -49,7 +49,7 @@ const request = (path: string): ClientRequest => ({
 const remoteOf = (hq: Hq, joinToken?: Secret): Send =>
   joinedSender({ send: hq.send, key: KEY, joinToken, now: () => 1_000 }).send;
 
-test("requests at once share one credential, for a proof that is meant for this HQ", async () => {
+test("concurrent requests share one credential, whose proof is for this HQ", async () => {
   const hq = new Hq();
   const send = remoteOf(hq, Secret.fromText("a join token of at least 32 bytes"));
   await Promise.all([send(request("/a")), send(request("/b"))]);
@@ -66,7 +66,7 @@ test("requests at once share one credential, for a proof that is meant for this 
   expect(join && isSigned(join, "hq-2")).toBe(false);
 });
 
-test("an HQ that takes the credential no more is joined anew, once for each request", async () => {
+test("after a refused credential the remote joins again, once for each request", async () => {
   const hq = new Hq();
   const send = remoteOf(hq);
   await send(request("/a"));
@@ -76,7 +76,7 @@ test("an HQ that takes the credential no more is joined anew, once for each requ
   expect(hq.joins[1]).not.toHaveProperty("joinToken");
 });
 
-test("the health of the HQ is asked without a credential", async () => {
+test("the request for the HQ's health carries no credential", async () => {
   const hq = new Hq();
   expect((await remoteOf(hq)(request("/api/health"))).status).toBe(200);
   expect(hq.joins).toEqual([]);

@@ -103,7 +103,7 @@ test("a token works once, also for two remotes at the same time", async () => {
   expect(await hq.keys()).toHaveLength(1);
 });
 
-test("a token counts for its name, until it expires or is revoked", async () => {
+test("a token is valid for its name until it expires or is revoked", async () => {
   await using stage = await Stage.open();
   const hq = await stage.hq();
   const key = await stage.key("build-1");
@@ -120,7 +120,7 @@ test("a token counts for its name, until it expires or is revoked", async () => 
   expect(await codeOf(hq.join(stage.request(key)))).toBe("join_refused");
 });
 
-test("a token with a pattern enrolls any number of names, and replaces the key of none", async () => {
+test("a token with a pattern enrolls any number of names, and replaces no key", async () => {
   await using stage = await Stage.open();
   const hq = await stage.hq();
   const { token: joinToken } = await hq.createToken(tokenFor("build-*", { reusable: true }), "ada");
@@ -136,7 +136,7 @@ test("a token with a pattern enrolls any number of names, and replaces the key o
   expect(await codeOf(hq.revokeKey("nobody"))).toBe("remote_not_found");
 });
 
-test("a token for one name replaces its key: the machine that lost it joins again", async () => {
+test("a token for one name replaces its key, so that a remote without its disk joins again", async () => {
   await using stage = await Stage.open();
   const hq = await stage.hq();
   const lost = await stage.key("build-1", "lost");
@@ -148,7 +148,7 @@ test("a token for one name replaces its key: the machine that lost it joins agai
   expect(await codeOf(hq.join(stage.request(lost)))).toBe("join_refused");
 });
 
-test("a token that the HQ was started with is reusable and in the list, and cannot be revoked there", async () => {
+test("the configured token is reusable and listed, and cannot be revoked", async () => {
   await using stage = await Stage.open();
   const hq = await stage.hq({ configured: { secret: Secret.fromText(PRESHARED), name: "pod-*" } });
   for (const name of ["pod-0", "pod-1"]) {
@@ -163,7 +163,7 @@ test("a token that the HQ was started with is reusable and in the list, and cann
   expect(await codeOf(hq.revokeToken(listed?.id ?? ""))).toBe("join_token_not_found");
 });
 
-test("a proof counts for its HQ, its name and its time alone", async () => {
+test("a proof is valid only for its HQ, its name and its time", async () => {
   await using stage = await Stage.open();
   const hq = await stage.hq();
   const key = await stage.key("build-1");
@@ -180,7 +180,7 @@ test("a proof counts for its HQ, its name and its time alone", async () => {
   expect(await hq.keys()).toEqual([]);
 });
 
-test("what is kept has no token in it, and lets in nobody who can only write it", async () => {
+test("the store contains no token, and write access to it does not admit a remote", async () => {
   await using stage = await Stage.open();
   const hq = await stage.hq();
   const { token } = await hq.createToken(tokenFor("build-1"), "ada");
@@ -194,7 +194,7 @@ test("what is kept has no token in it, and lets in nobody who can only write it"
   expect(await codeOf((await stage.hq()).join(stage.request(key, { joinToken })))).toBe("join_refused");
 });
 
-test("a remote's key is its own, and another one under another name", async () => {
+test("a remote's key belongs to its name", async () => {
   await using stage = await Stage.open();
   const path = join(stage.path, "key.json");
   expect(await keptRemoteKey(path, { name: "a", mayMake: false })).toBeUndefined();

@@ -11,7 +11,7 @@ const step = fc.record({
   isListed: fc.boolean(),
 });
 
-test("whatever is shown, changes and goes: the list has it newest first, and the running ones are counted", async () => {
+test("after any changes the list is sorted newest first and the running sessions are counted", async () => {
   const memory = new MemorySessions();
   memory.add("template");
   const [template] = await memory.list();

@@ -1,4 +1,4 @@
-// A fleet whose machines are sessions in memory, and fail as they are told to.
+// A fleet whose remotes are sessions in memory and fail on demand.
 
 import { Fleet } from "../../../src/hq/fleet.ts";
 import type { Registry } from "../../../src/hq/registry/registry.ts";
@@ -20,17 +20,17 @@ import { type MemorySession, MemorySessions } from "../hub/memory-sessions.ts";
 import { memoryRegistry, registration } from "./memory-store.ts";
 
 /**
- * One machine, all of whose sessions are known to whoever watches it, but for those that it hides. What is asked of it
- * waits for `gate`, which may reject; what it does is done before.
+ * One remote. Its watchers know all sessions that are not hidden. Answers wait for `gate`, which may reject; the work
+ * itself is done before.
  */
 export class MemoryRemote implements RemoteSessionBackend {
   readonly memory = new MemorySessions();
   readonly targets: (UplinkTarget | undefined)[] = [];
   readonly isConnected = true;
   readonly isWatchable = true;
-  /** Ids that were looked for, since they were not known. */
+  /** Ids of searches. */
   readonly questions: string[] = [];
-  /** Of these nothing was heard yet. */
+  /** Ids of sessions that were not announced yet. */
   readonly hidden = new Set<string>();
   readonly #searches = new KeyedSingleFlight<SessionRecord>();
   gate: Promise<void> = Promise.resolve();
@@ -40,14 +40,14 @@ export class MemoryRemote implements RemoteSessionBackend {
     return this.memory.sessions;
   }
 
-  /** A session that everybody hears of. */
+  /** Adds a session and announces it. */
   add(id: string): MemorySession {
     const session = this.memory.add(id);
     this.announce("session-start", id);
     return session;
   }
 
-  /** A session that nobody has heard of. */
+  /** Adds a session without announcing it. */
   hide(id: string): MemorySession {
     this.hidden.add(id);
     return this.memory.add(id);
@@ -178,14 +178,14 @@ export class MemoryFleet implements AsyncDisposable {
     return new MemoryFleet(await memoryRegistry(parts), local, options.now ?? (() => new Date()));
   }
 
-  /** The machine at an address, before it joins or after. */
+  /** The remote at an address, joined or not. */
   remote(url: string): MemoryRemote {
     const known = this.#remotes.get(url) ?? new MemoryRemote();
     this.#remotes.set(url, known);
     return known;
   }
 
-  /** One more machine of that name, with these sessions. */
+  /** Adds a remote of that name with these sessions. */
   async join(name: string, sessionIds: readonly string[] = []): Promise<MemoryRemote> {
     const remote = this.remote(registration(name).url);
     for (const id of sessionIds) remote.add(id);
@@ -208,7 +208,7 @@ export class MemoryFleet implements AsyncDisposable {
   }
 }
 
-/** What was begun and waits for nothing is done. */
+/** Resolves after all work that waits for nothing. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

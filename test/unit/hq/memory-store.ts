@@ -1,4 +1,4 @@
-// A registry whose file is in memory, and whose remotes answer as they are told to.
+// A registry whose file is in memory and whose remotes answer on demand.
 import { type IsAlive, Registry } from "../../../src/hq/registry/registry.ts";
 import { SealedTable } from "../../../src/hq/registry/tables.ts";
 import {
@@ -17,7 +17,7 @@ export const SEAL = new Seal(Secret.fromText("a secret of at least 32 bytes, as 
 export class MemoryStore implements TableFile {
   texts: TableTexts = NO_TEXTS;
   saves = 0;
-  /** What a save waits for. */
+  /** Saves wait for this. */
   disk: Promise<void> = Promise.resolve();
 
   get remotes(): readonly Remote[] {
@@ -45,7 +45,7 @@ export function registration(name: string, more: Partial<RegisterRemote> = {}): 
   return { id: `id-of-${name}`, name, url: `http://${name}.test`, token: `token-of-${name}`, ...more };
 }
 
-/** Its clock goes on by a second with each look, unless another one is given. `isAlive`: nobody unless it says so. */
+/** By default no remote is alive, and the clock advances by a second with each reading. */
 export async function memoryRegistry(
   parts: {
     readonly store?: TableFile;
@@ -60,7 +60,7 @@ export async function memoryRegistry(
   return await Registry.open({ tables, seal: SEAL, isAlive, now });
 }
 
-/** As the health check does it when that remote does not answer. */
+/** Removes a remote as the health check does without an answer. */
 export async function expire(registry: Registry, name: string): Promise<void> {
   const remote = registry.byName(name);
   if (remote === undefined) throw new Error(`no remote ${name}`);

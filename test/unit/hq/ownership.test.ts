@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Ownership } from "../../../src/hq/ownership.ts";
 
 describe("the owner of an id", () => {
-  test("is whoever had it first, and the others have a conflict", () => {
+  test("is the first holder, and later holders are conflicts", () => {
     const owners = new Ownership<string>();
     expect(owners.claim("one", "a")).toBe(false);
     expect(owners.claim("one", "b")).toBe(true);
@@ -11,7 +11,7 @@ describe("the owner of an id", () => {
     expect(owners.of("one")).toBe("a");
   });
 
-  test("is nobody for an id that nobody has", () => {
+  test("is undefined for an id without holders", () => {
     const owners = new Ownership<string>();
     owners.claim("one", "a");
     expect(owners.release("one", "a")).toBeUndefined();
@@ -19,7 +19,7 @@ describe("the owner of an id", () => {
     expect(owners.of("other")).toBeUndefined();
   });
 
-  test("is the next one who has it, once the first has it no more", () => {
+  test("is the next holder once the first one releases the id", () => {
     const owners = new Ownership<string>();
     for (const owner of ["a", "b", "c"]) owners.claim("one", owner);
     expect(owners.release("one", "b")).toBeUndefined();
@@ -28,7 +28,7 @@ describe("the owner of an id", () => {
   });
 });
 
-test("whatever happens, each id that somebody has belongs to exactly one who has it, who keeps it while having it", () => {
+test("after any sequence each id with holders has exactly one owner, which keeps it until it releases the id", () => {
   const step = fc.record({
     owner: fc.constantFrom("a", "b", "c"),
     id: fc.constantFrom("1", "2"),

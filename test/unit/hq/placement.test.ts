@@ -42,7 +42,7 @@ test("a session that asks for labels runs on the machine with all of them and th
   expect(await create(hq, { id: "three", labels: GPU })).toBe("a");
 });
 
-test("sessions that are asked for at once are spread", async () => {
+test("concurrently created sessions are spread", async () => {
   await using hq = await fleetOf({ a: { labels: GPU }, b: { labels: GPU } });
   const sources = await Promise.all(["one", "two"].map((id) => create(hq, { id, labels: GPU })));
   expect(sources.toSorted()).toEqual(["a", "b"]);
@@ -59,7 +59,7 @@ test("a cordoned machine gets no sessions by labels, and one without a connectio
   expect(placed([candidate("away", false)], GPU).label.name).toBe("away");
 });
 
-test("labels that no machine has are refused with those that there are", async () => {
+test("unknown labels are refused with the list of known ones", async () => {
   await using hq = await fleetOf({
     a: { labels: { gpu: "false", zone: "east" } },
     b: { labels: { zone: "west" } },

@@ -67,7 +67,7 @@ describe("a remote that does not answer", () => {
     expect(run(registered(), registered(1), unanswered).state.status).toBe("up");
   });
 
-  test("and is in memory only is down without a word of the store", () => {
+  test("and is in memory only is down without a change of the store", () => {
     const removed: RemoteEvent = { type: "removed", since: timeAt(1) };
     const { state, actions } = run(registeredInMemory, unanswered, expired, removed);
     expect([state.status, actions]).toEqual(["down", ["joined", "remove", "left"]]);
@@ -77,7 +77,7 @@ describe("a remote that does not answer", () => {
     expect(run(registered(), storedAsDown, tick(1_000)).actions).toEqual(["joined", "left"]);
   });
 
-  test("is forgotten after a while, also where the clock was set back", () => {
+  test("is forgotten after a while, also when the clock was set back", () => {
     const down = [registered(), storedAsDown];
     const statusAt = (ms: number): string => run(...down, tick(ms)).state.status;
     expect([statusAt(DOWN_REMOTE_MEMORY_MS - 1), statusAt(DOWN_REMOTE_MEMORY_MS)]).toEqual(["down", "left"]);
@@ -91,11 +91,11 @@ describe("a remote that does not answer", () => {
 describe("a remote that the store does not have", () => {
   const missing: RemoteEvent = { type: "read", entry: undefined, version: undefined };
 
-  test("is stored again where the store never had it", () => {
+  test("is stored again if the store never had it", () => {
     expect(run(registeredInMemory, missing).actions).toEqual(["joined", "restore"]);
   });
 
-  test("is checked where the store has lost it, and leaves unless it answers", () => {
+  test("is checked if the store has lost it, and leaves unless it answers", () => {
     const lost = [registered(), missing];
     expect(run(...lost).actions).toEqual(["joined", "check"]);
     expect(run(...lost, unanswered)).toEqual({ state: LEFT, actions: ["joined", "check", "left"] });

@@ -49,7 +49,7 @@ async function textOf(stream: Duplex): Promise<string> {
   return `${bytes}`;
 }
 
-test("each connection is one of its own, with bytes both ways and an end each way", async () => {
+test("each connection carries bytes and ends in both directions independently", async () => {
   using tunnels = new Tunnels();
   const { server } = tunnelTo(tunnels);
   const [one, other] = [await tunnels.connect("a"), await tunnels.connect("a")];
@@ -68,7 +68,7 @@ test("each connection is one of its own, with bytes both ways and an end each wa
   expect(one.errored ?? server[0]?.errored).toBeNull();
 });
 
-test("a connection whose output nobody reads holds up no other, and takes a bounded memory", async () => {
+test("an unread connection does not delay others and takes bounded memory", async () => {
   using tunnels = new Tunnels();
   const { server } = tunnelTo(tunnels);
   const flooded = await tunnels.connect("a");
@@ -94,7 +94,7 @@ test("a connection whose output nobody reads holds up no other, and takes a boun
   flood.destroy();
 });
 
-test("requests go through the tunnel one connection each, of which nothing is left", async () => {
+test("each request uses its own connection through the tunnel, which is closed afterwards", async () => {
   await using server = createServer((request, response) => {
     if (request.url === "/endless") response.write("begin");
     else request.pipe(response);
@@ -135,7 +135,7 @@ test("requests go through the tunnel one connection each, of which nothing is le
   await until(() => connections.length === 12 && connections.every(({ closed }) => closed));
 });
 
-test("an answer arrives whole when its server closes behind it and its reader is slow", async () => {
+test("a slow reader gets the whole answer although its server closes at once", async () => {
   using tunnels = new Tunnels();
   const [inside, server] = duplexPair();
   const { near } = pair((connection) => joinStreams(connection, inside));
@@ -154,7 +154,7 @@ test("an answer arrives whole when its server closes behind it and its reader is
   expect(length).toBe(3 * MIB);
 });
 
-test("an empty write passes, and holds up nothing behind it", async () => {
+test("an empty write does not delay later ones", async () => {
   using tunnels = new Tunnels();
   const { server } = tunnelTo(tunnels);
   const connection = await tunnels.connect("a");
@@ -164,7 +164,7 @@ test("an empty write passes, and holds up nothing behind it", async () => {
   expect(await textOf(server[0] ?? connection)).toBe("hello");
 });
 
-test("a connection waits for a tunnel that is on its way, and no longer", async () => {
+test("a connection waits for a missing tunnel for a limited time", async () => {
   using tunnels = new Tunnels();
   const waiting = tunnels.connect("a");
   const { server } = tunnelTo(tunnels);
@@ -173,7 +173,7 @@ test("a connection waits for a tunnel that is on its way, and no longer", async 
   await expect(tunnels.connect("b")).rejects.toThrow("it has no tunnel to this HQ");
 });
 
-test("the connections of a tunnel end with it, and those of its successor do not", async () => {
+test("the connections of a tunnel end with it, and those of its successor stay open", async () => {
   using tunnels = new Tunnels();
   const { server } = tunnelTo(tunnels);
   const before = await tunnels.connect("a");
@@ -186,7 +186,7 @@ test("the connections of a tunnel end with it, and those of its successor do not
   expect(await textOf(successor.server[0] ?? before)).toBe("hello again");
 });
 
-test("a remote dials again after a cut, at once when the HQ is known to answer", async () => {
+test("a remote dials again after a cut, at once if the HQ is known to answer", async () => {
   using tunnels = new Tunnels();
   const dialled: Tunnel[] = [];
   let isAway = false;

@@ -23,13 +23,13 @@ async function ask(userId: string, accept?: string, photo: Avatar | "none" = PHO
   return { ...answer, bytes: new Uint8Array(answer.body) };
 }
 
-test("the server's own user has the picture that the system has", async () => {
+test("the server's own user has the system's avatar", async () => {
   const { type, bytes, length, headers } = await ask("ada");
   expect([type, bytes, length]).toEqual(["image/jpeg", BYTES, 4]);
   expect(headers).toMatchObject({ "cache-control": "private, max-age=3600", vary: "accept" });
 });
 
-test("everybody else, and who has none, has one and the same, which runs and loads nothing", async () => {
+test("all other users have one generic avatar, which runs and loads nothing", async () => {
   const [other, nobody, without] = [
     await ask("bob"),
     await ask("no.such_user-1"),
@@ -61,7 +61,7 @@ test.each<[accept: string | undefined, isJson: boolean]>([
   expect(type === "application/json; charset=utf-8").toBe(isJson);
 });
 
-test("as JSON it is what old clients know", async () => {
+test("the JSON answer has the form that old clients know", async () => {
   const json = async (userId: string, avatar?: Avatar) => {
     const { bytes } = await ask(userId, "application/json", avatar);
     return JSON.parse(new TextDecoder().decode(bytes));

@@ -7,7 +7,7 @@ function claims(headers: Record<string, string | string[]>, httpVersion = "1.1")
   return claimsOf({ headers, httpVersion, socket: { remoteAddress: "127.0.0.1" } }, where);
 }
 
-test("the peer is who is at the other end, whatever address the request is counted under", () => {
+test("the peer is the other end of the connection, whatever the client's address is", () => {
   expect(claims({ host: "localhost" })).toMatchObject({
     peer: "127.0.0.1",
     address: "192.0.2.1",
@@ -47,12 +47,12 @@ test("names are UTF-8, or else Latin-1", () => {
   });
 });
 
-test("without any of the three headers nobody is named, and a header that came twice names nobody that could log in", () => {
+test("without any of the three headers there is no identity, and a repeated header names no valid user", () => {
   expect(claims({ "proxy-user": "ada", proxy_user_login: "ada" }).identity).toBeUndefined();
   expect(claims({ "proxy-user-login": ["ada", "root"] }).identity?.login).toBe("ada, root");
 });
 
-test("for whom an HQ asks is somebody, however that is written", () => {
+test("a malformed name of an HQ's user is still a name", () => {
   const asked = (name: string) => claims({ "ttyhq-on-behalf-of": name }).onBehalfOf;
   expect(["ada", "ada%40example.com", "%", "%zz", ""].map(asked)).toEqual([
     ...["ada", "ada@example.com", "%", "%zz", ""],

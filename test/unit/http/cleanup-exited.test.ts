@@ -23,7 +23,7 @@ const ended = (id: string, remoteName?: string): SessionRecord => ({
   ...(remoteName === undefined ? {} : { remoteName }),
 });
 
-test("an HQ answers one entry for each remote, errors included, and counts its own apart", async () => {
+test("an HQ answers with one entry for each remote, errors included, and counts its own separately", async () => {
   const all = [ended("own"), ended("a", "up"), ended("b", "away"), ended("gone", "up")];
   const sessions = machine([...all, record({ id: "running" })], (id) => {
     if (id === "b") return new ServiceError("remote_unreachable", "remote away is out of reach");

@@ -24,7 +24,7 @@ const SPOKEN = {
   "x-forwarded-host": "term.example.com",
 };
 
-test("from anybody but a trusted proxy these headers say nothing", () => {
+test("forwarding headers count only from a trusted proxy", () => {
   for (const peer of ["192.0.2.9", "127.0.0.1", "::1", "11.0.0.1", "fe80::1%eth0", undefined]) {
     const request = from(peer, SPOKEN);
     expect(clientOf(request)).toEqual({ address: peer, host: "inner:4020", isHttps: false });
@@ -32,7 +32,7 @@ test("from anybody but a trusted proxy these headers say nothing", () => {
   }
 });
 
-test("a trusted proxy says where a request came from, by which scheme and for which host", () => {
+test("a trusted proxy names the address, scheme and host of a request", () => {
   for (const peer of ["10.1.2.3", "::ffff:10.1.2.3", "fd00::1"]) {
     expect(clientOf(from(peer, SPOKEN))).toEqual({
       address: "192.0.2.1",
@@ -43,7 +43,7 @@ test("a trusted proxy says where a request came from, by which scheme and for wh
   expect(clientOf(from("10.1.2.3"))).toEqual({ address: "10.1.2.3", host: "inner:4020", isHttps: false });
 });
 
-test("our own proxy is trusted by its proof, on this machine alone", () => {
+test("our own proxy is trusted by its proof, only on this machine", () => {
   const proven = { ...SPOKEN, "proxy-user-proof": PROOF };
   expect(clientOf(from("127.0.0.1", proven)).address).toBe("192.0.2.1");
   expect(clientOf(from("127.0.0.1", { ...proven, "proxy-user-proof": "guess" })).address).toBe("127.0.0.1");
@@ -53,7 +53,7 @@ test("our own proxy is trusted by its proof, on this machine alone", () => {
 });
 
 test.each([
-  // What the client made up stands before what the proxies saw.
+  // Addresses that the client forged precede those of the proxies.
   ["127.0.0.1, 192.0.2.1", "192.0.2.1"],
   ["127.0.0.1, 192.0.2.1, 10.0.0.7", "192.0.2.1"],
   ["192.0.2.1,10.0.0.7 ,  fd00::7", "192.0.2.1"],
@@ -64,7 +64,7 @@ test.each([
   // A client of the inner network.
   ["10.0.0.7", "10.0.0.7"],
   ["10.0.0.7, 10.0.0.8", "10.0.0.7"],
-  // Nobody knows who said what stands before.
+  // The origin of earlier values is unknown.
   ["192.0.2.1, unknown", "10.1.2.3"],
   ["192.0.2.1, unknown, 10.0.0.9", "10.0.0.9"],
   ["192.0.2.1, ", "192.0.2.1"],
@@ -83,7 +83,7 @@ test("of several schemes and hosts the nearest proxy's counts", () => {
   expect(clientOf(from("10.1.2.3", { "x-forwarded-proto": "WSS" })).isHttps).toBe(true);
 });
 
-test("whatever the list holds, the client is an address in it or the proxy", () => {
+test("for any list the client is an address in it or the proxy", () => {
   const item = fc.oneof(
     fc.ipV4(),
     fc.ipV6(),

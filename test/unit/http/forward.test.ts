@@ -11,7 +11,7 @@ const FORWARDED = ["sessions", "worktrees", "git", "repositories", "health", "cl
 
 const ADMIN: Principal = { user: "me", method: "token", rights: ALL };
 
-/** What the remote is sent, and what the client gets of its answer. */
+/** The request that the remote gets, and the answer that the client gets. */
 async function forwarded(
   request: Partial<Forwarded>,
   more: {
@@ -73,7 +73,7 @@ describe("the path", () => {
     expect(await codeOf(forwarded({ path }))).toBe("not_found");
   });
 
-  test("of whatever segments leads to one of what is forwarded, and each segment stays the one that it was", async () => {
+  test("of any segments leads to a forwarded resource, and each segment is preserved", async () => {
     const segment = fc.oneof(
       fc.string({ unit: "grapheme" }),
       fc.string({ unit: "binary-ascii" }),
@@ -125,7 +125,7 @@ describe("the path", () => {
 });
 
 describe("the query", () => {
-  test("is passed on, repeated members too", async () => {
+  test("is forwarded, including repeated parameters", async () => {
     const { path } = await forwarded({ query: { repoPath: "/a b", at: ["1", "2"] } });
     expect(path).toBe("/api/sessions?repoPath=%2Fa+b&at=1&at=2");
   });
@@ -167,7 +167,7 @@ describe("the request", () => {
 });
 
 describe("the answer", () => {
-  test("comes with the remote's status, type, length and what concerns the client, and nothing else", async () => {
+  test("has the remote's status, type, length and only the headers for the client", async () => {
     const headers = new Map([
       ["content-type", "application/x-asciicast"],
       ["content-length", "3"],
@@ -186,12 +186,12 @@ describe("the answer", () => {
     });
   });
 
-  test("that is an error of the remote passes as it is", async () => {
+  test("that is an error of the remote is forwarded unchanged", async () => {
     const { media } = await forwarded({}, { answer: { status: 404 } });
     expect(media.status).toBe(404);
   });
 
-  test("that the remote does not know this HQ is none that the client could mend by logging in", async () => {
+  test("that the remote refuses this HQ's token is not a 401 for the client", async () => {
     expect(await codeOf(forwarded({}, { answer: { status: 401 } }))).toBe("remote_unreachable");
   });
 });
@@ -200,7 +200,7 @@ describe("a remote", () => {
   const request: Forwarded = { method: "GET", path: ["sessions"], query: {}, body: undefined };
   const nobody = { principal: ADMIN, address: undefined, range: undefined, lastEventId: undefined };
 
-  test("that is out of reach is remote_unreachable, and named", async () => {
+  test("that is unreachable is remote_unreachable and named", async () => {
     const refused = async (): Promise<never> => {
       throw new ServiceError("host_unreachable", "no answer: connection refused");
     };
@@ -212,7 +212,7 @@ describe("a remote", () => {
     });
   });
 
-  test("that hangs is given up when the client has gone", async () => {
+  test("that hangs is given up when the client disconnects", async () => {
     const gone = new AbortController();
     const sent: AbortSignal[] = [];
     const hang = ({ signal }: ClientRequest): Promise<never> => {
@@ -226,12 +226,12 @@ describe("a remote", () => {
   });
 });
 
-describe("for whom is asked", () => {
-  test("is not said of whoever may everything", async () => {
+describe("the user of a forwarded request", () => {
+  test("is not named for callers with all rights", async () => {
     expect((await forwarded({})).headers).not.toHaveProperty("ttyhq-on-behalf-of");
   });
 
-  test("is said of everybody else, whatever the name", async () => {
+  test("is named for all other callers, whatever the name", async () => {
     const principal: Principal = { user: "ädä\r\nx: y", method: "token", rights: OWN };
     const { headers } = await forwarded({}, { principal });
     expect(headers).toMatchObject({ "ttyhq-on-behalf-of": "%C3%A4d%C3%A4%0D%0Ax%3A%20y" });
@@ -251,19 +251,19 @@ describe("for whom is asked", () => {
 describe("for an operator, who reaches all sessions", () => {
   const principal: Principal = { user: "eve", method: "token", rights: rightsOf("operator"), owner: "eve" };
 
-  test("sessions are everybody's, and repositories the operator's own, not the remote's", async () => {
+  test("all sessions are accessible, and repositories are opened as the operator", async () => {
     const session = await forwarded({ path: ["sessions", "s1"] }, { principal });
     expect(session.headers).not.toHaveProperty("ttyhq-on-behalf-of");
     const worktrees = await forwarded({ path: ["worktrees"] }, { principal });
     expect(worktrees.headers).toMatchObject({ "ttyhq-on-behalf-of": "eve" });
   });
 
-  test("what this HQ does not know is not sent on", async () => {
+  test("unknown endpoints are not forwarded", async () => {
     await expect(forwarded({ path: ["git", "unheard-of"] }, { principal })).rejects.toThrow("remotes:manage");
   });
 });
 
-describe("who reads a remote's notifications", () => {
+describe("the reader of a remote's notifications", () => {
   const readerOf = async (more: Parameters<typeof forwarded>[1], client?: string): Promise<string> => {
     const query = client === undefined ? {} : { client };
     const { path } = await forwarded({ path: ["git", "notifications"], query }, more);
@@ -271,7 +271,7 @@ describe("who reads a remote's notifications", () => {
   };
   const token = (tokenId: string): Principal => ({ ...ADMIN, tokenId });
 
-  test("is told apart by login, by address, and by what the client calls itself", async () => {
+  test("is distinguished by login, address and the client's own name", async () => {
     const readers = await Promise.all([
       readerOf({ principal: token("1") }),
       readerOf({ principal: token("2") }),
@@ -284,7 +284,7 @@ describe("who reads a remote's notifications", () => {
     expect(readers.every((reader) => reader.length > 20 && reader.length <= 128)).toBe(true);
   });
 
-  test("is the same one whichever address a login comes from", async () => {
+  test("is the same for a login from any address", async () => {
     const one = await readerOf({ principal: token("1"), address: "192.0.2.1" });
     expect(await readerOf({ principal: token("1"), address: "192.0.2.2" })).toBe(one);
   });

@@ -39,7 +39,7 @@ async function servePage() {
   };
 }
 
-test("a page is served from memory, each file with its type and as long as it may be kept", async () => {
+test("a page is served from memory, each file with its type and caching", async () => {
   await using page = await servePage();
   const index = await page.get("/");
   expect([index.status, index.text]).toEqual([200, "<p>page</p>"]);
@@ -57,7 +57,7 @@ test("a page is served from memory, each file with its type and as long as it ma
   expect(await page.get("/index.html", { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
 });
 
-test("a client that has the file is not sent it again", async () => {
+test("a client that has the file gets 304", async () => {
   await using page = await servePage();
   const etag = (await page.get("/")).headers.get("etag") ?? "";
   for (const known of [etag, `"other", W/${etag}`, "*"])
@@ -68,7 +68,7 @@ test("a client that has the file is not sent it again", async () => {
   expect((await page.get("/", { headers: { "if-none-match": '"other"' } })).status).toBe(200);
 });
 
-test("a file that the build compressed is sent so to whoever takes that", async () => {
+test("a compressed file is sent to clients that accept its coding", async () => {
   await using page = await servePage();
   const get = async (codings: string) => {
     const answer = await page.get("/assets/app-1234.js", { headers: { "accept-encoding": codings } });
@@ -89,6 +89,6 @@ test("hidden files, folders and other methods are not the page's", async () => {
   expect((await page.get("/", { method: "POST" })).status).toBe(404);
 });
 
-test("a folder that is not there has no files", async () => {
+test("a missing folder has no files", async () => {
   expect((await readPageFiles("/nonexistent/page")).size).toBe(0);
 });

@@ -34,7 +34,7 @@ test.each([
   expect(() => readRange(header, length)).toThrow(`there are ${length} bytes`);
 });
 
-test("no header is no range", () => {
+test("without a header there is no range", () => {
   expect(readRange(undefined, 10)).toBeUndefined();
 });
 

@@ -16,7 +16,7 @@ const asking = (principal: Principal): Context => ({
 
 const reportOf = () => ({ version: "1.2.3", load: 0.5, latencyMs: 12 });
 
-test("users hear which machines there are, and of no session of others, not even of one that is hidden", async () => {
+test("users get the list of remotes without sessions of others, conflicting ones included", async () => {
   await using hq = await MemoryFleet.of();
   await hq.join("a", ["same"]);
   await hq.join("b", ["same", "other"]);
@@ -51,12 +51,12 @@ async function cordoned(status: number, answer: object): Promise<unknown> {
   return await cordonRemote?.(input, asking(ADMIN)).catch((error: unknown) => error);
 }
 
-test("a machine that its HQ has cordoned is shown so at once", async () => {
+test("a remote that its HQ has cordoned is listed as cordoned at once", async () => {
   const answer = { success: true, machine: "a", cordoned: true };
   expect(await cordoned(200, answer)).toMatchObject({ remote: { name: "a", cordoned: true } });
 });
 
-test("a machine whose version knows no cordon is named, with what to do", async () => {
+test("a remote without support for cordon is named, with the remedy", async () => {
   const answer = { code: "not_found", error: "there is nothing at POST /api/cordon" };
   expect(await cordoned(404, answer)).toMatchObject({
     code: "not_found",

@@ -49,7 +49,7 @@ test("a body is JSON, whatever its content type says, and may be missing", async
   for (const headers of [{}, CHUNKED]) expect(await own.post("", headers)).toEqual({});
 });
 
-test("a body that is no JSON, too large or packed is refused, and the connection goes on", async () => {
+test("a body that is not JSON, too large or compressed is refused, and the connection stays open", async () => {
   await using own = await serve();
   const long = JSON.stringify("x".repeat(300_000));
   expect(await own.post("{")).toMatchObject({ code: "invalid_json" });
@@ -59,7 +59,7 @@ test("a body that is no JSON, too large or packed is refused, and the connection
   expect(await own.post("7")).toEqual({ body: 7 });
 });
 
-test("what a client sends after it was refused is read slowly", async () => {
+test("the rest of a refused body is read slowly", async () => {
   const size = 16 * 1024 * 1024;
   for (const headers of [{ "content-length": `${size}` }, CHUNKED]) {
     await using own = await serve();
@@ -108,7 +108,7 @@ test("32 levels are taken, one more is not", () => {
   expect(() => refuseDeep(nested(33))).toThrow("nested deeper than 32 levels");
 });
 
-test("what is no object, and what is wide, is no matter", () => {
+test("plain values and wide objects are accepted", () => {
   for (const value of [
     undefined,
     null,
@@ -122,6 +122,6 @@ test("what is no object, and what is wide, is no matter", () => {
     expect(() => refuseDeep(value)).not.toThrow();
 });
 
-test("half a million levels exhaust nobody", () => {
+test("half a million levels are refused without exhausting the stack", () => {
   expect(() => refuseDeep(nested(500_000))).toThrow("nested deeper");
 });

@@ -80,7 +80,7 @@ test("parameters are decoded, the further segments of a path included", async ()
   expect((await own.ask("/api/remotes/r1/proxy")).status).toBe(404);
 });
 
-test("another method of a path is refused with those that it has", async () => {
+test("an unsupported method is refused with the allowed ones", async () => {
   await using own = await serve({ livez: async () => plain("ok") });
   expect(await own.ask("/livez", "HEAD")).toMatchObject({ status: 200, json: "" });
   for (const method of ["POST", "OPTIONS", "PURGE"])

@@ -7,7 +7,7 @@ const CONTEXT: Context<undefined> = {
   ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
 };
 
-test("the description of the API is made once, when it is first asked for", async () => {
+test("the description of the API is generated once, at the first request", async () => {
   let made = 0;
   const mounted = (): readonly string[] => {
     made += 1;

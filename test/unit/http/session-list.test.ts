@@ -13,7 +13,7 @@ async function recordsOf(...ids: string[]): Promise<readonly SessionRecord[]> {
 const nobody = (): number => 0;
 const parsed = ({ bytes }: { bytes: Uint8Array }): unknown => JSON.parse(new TextDecoder().decode(bytes));
 
-test("the answer is the records in their order, each with its viewers", async () => {
+test("the answer has the records in their order, each with its viewers", async () => {
   const json = new SessionListJson();
   const records = await recordsOf("one", "two");
   const viewersOf = (id: string): number => (id === "two" ? 7 : 0);
@@ -21,18 +21,18 @@ test("the answer is the records in their order, each with its viewers", async ()
   expect(parsed(json.of(records, viewersOf))).toEqual(expected);
 });
 
-test("no session at all is an empty list", () => {
+test("without sessions the answer is an empty list", () => {
   const json = new SessionListJson();
   expect(parsed(json.of([], nobody))).toEqual([]);
 });
 
-test("text beyond ASCII is whole", async () => {
+test("text beyond ASCII is preserved", async () => {
   const [record] = await recordsOf("one");
   const named = [{ ...record, name: "größer → 端末" }] as readonly SessionRecord[];
   expect(parsed(new SessionListJson().of(named, nobody))).toEqual([{ ...named[0], viewers: 0 }]);
 });
 
-test("the same answer is given until something has changed", async () => {
+test("the answer stays the same until something changes", async () => {
   const json = new SessionListJson();
   const records = await recordsOf("one", "two");
   const answer = json.of(records, nobody);
@@ -40,7 +40,7 @@ test("the same answer is given until something has changed", async () => {
   expect(parsed(json.of(records, () => 1))).toEqual(records.map((record) => ({ ...record, viewers: 1 })));
 });
 
-test("a record that was replaced and one that is gone are seen", async () => {
+test("replaced and removed records change the answer", async () => {
   const json = new SessionListJson();
   const records = await recordsOf("one", "two", "three");
   json.of(records, nobody);
@@ -50,7 +50,7 @@ test("a record that was replaced and one that is gone are seen", async () => {
   expect(parsed(json.of(later, nobody))).toEqual(later.map((record) => ({ ...record, viewers: 0 })));
 });
 
-test("every answer is what its records are, whatever came, went, moved and changed since the last one", async () => {
+test("every answer has its records after any changes since the last one", async () => {
   const [record] = await recordsOf("one");
   if (record === undefined) throw new Error("no record");
   const lists = fc.array(fc.uniqueArray(fc.nat(12), { maxLength: 9 }), { maxLength: 8 });

@@ -11,7 +11,7 @@ import { settled } from "../hub/memory-client.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 import { until } from "../until.ts";
 
-/** A socket that takes what is written to it when it is told to. */
+/** A socket that accepts writes on demand. */
 class HeldSocket extends Duplex {
   readonly written: Buffer[] = [];
   #release: (() => void) | undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { familiesBeside, familiesOf, valueLines } from "../../../src/metrics/exposition.ts";
 
-test("a value, values by label, and one that is no number", () => {
+test("plain values, labelled values and values that are not numbers are written", () => {
   const family = { name: "a_bytes", help: "How much." };
   const head = "# HELP a_bytes How much.\n# TYPE a_bytes gauge\n";
   expect(valueLines(family, "gauge", 1.5)).toBe(`${head}a_bytes 1.5\n`);
@@ -14,13 +14,13 @@ test("a value, values by label, and one that is no number", () => {
   expect(valueLines(family, "gauge", [])).toBe(head);
 });
 
-test("what a label says breaks no line", () => {
+test("label values are escaped", () => {
   expect(valueLines({ name: "a", help: "One\nline \\." }, "gauge", [[{ of: 'a"b\\c\nd' }, 1]])).toBe(
     '# HELP a One\\nline \\\\.\n# TYPE a gauge\na{of="a\\"b\\\\c\\nd"} 1\n',
   );
 });
 
-test("of what another process says, what is known already is left out with all its lines", () => {
+test("known families of another process are left out", () => {
   const known = valueLines({ name: "a", help: "A." }, "gauge", 1);
   const more = valueLines({ name: "b", help: "B." }, "counter", [[{ of: "x" }, 2]]);
   expect(familiesOf(known + more)).toEqual(["a", "b"]);

@@ -38,7 +38,7 @@ test("a histogram has cumulative buckets, a sum and a count for each label", asy
   ]);
 });
 
-test("another process is told of by a figure of its own, with what it says or without", async () => {
+test("another process has a gauge of its own, whether or not it answers", async () => {
   const metrics = createMetrics();
   metrics.gauge("here", "There.", () => 3);
   let answer = () =>
@@ -54,7 +54,7 @@ test("another process is told of by a figure of its own, with what it says or wi
   expect(without).not.toContain("ttyhq_there");
 });
 
-test("the process's own figures have the words before them that are asked for", async () => {
+test("the process's own metrics have the given prefix", async () => {
   const names = (await createMetrics({ process: "host_" }).text()).match(/^# TYPE (\S+)/gm) ?? [];
   expect(names.length).toBeGreaterThan(5);
   expect(names.filter((line) => !line.startsWith("# TYPE ttyhq_host_"))).toEqual([]);

@@ -57,7 +57,7 @@ test.each([
   await expect(download()).rejects.toThrow("a changed while it was read");
 });
 
-test("a worker gets no further than its reader, and no bytes of a transfer that is over", async () => {
+test("a worker does not run ahead of its reader, and ended transfers take no bytes", async () => {
   const { worker, host, transfers } = pair();
   let written = 0;
   let number = 0;
@@ -82,7 +82,7 @@ test("a worker gets no further than its reader, and no bytes of a transfer that 
   expect(await worker.call(HOST.read, { transfer: number })).toBeUndefined();
 });
 
-test("the error of a body that breaks off is the error of the upload", async () => {
+test("the error of an aborted body is the error of the upload", async () => {
   const { worker, host, transfers } = pair();
   worker.serve(WORKER.saveFile, async ({ transfer }, signal) => {
     for (;;) await worker.call(HOST.read, { transfer }, signal);

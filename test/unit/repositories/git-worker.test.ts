@@ -48,7 +48,7 @@ const call = { name: "listBranches", input: {}, user: "ada" };
 const signal = new AbortController().signal;
 const answering = 'host.on("data", () => say({ id: 1, answer: "[]" }));';
 
-test("a notification is its user's, whoever the worker says it is for", async () => {
+test("a notification goes to the worker's user, whatever the worker says", async () => {
   const { worker, notices } = hostile(`say(${NOTICE}); ${answering}`);
   await using _ = worker;
   expect(await worker.call(call, signal)).toBe("[]");
@@ -94,7 +94,7 @@ test("a worker does not fill the log", async () => {
   expect(lines.at(-1)).toContain("too much");
 });
 
-test("a worker that nobody waits for can be released, and is started again for the next call", async () => {
+test("an idle worker can be released, and starts again for the next call", async () => {
   const { worker, lookUps } = hostile(
     `host.on("data", (data) => {
       for (const line of String(data).trim().split("\\n")) {

@@ -11,7 +11,7 @@ function lines(keys: string): Uint8Array {
 const STREAM = lines("-abc-d-----");
 
 describe("the check of a canary", () => {
-  test("finds nothing in what the program prints, however it is cut", () => {
+  test("finds no error in the program's output, however it is split", () => {
     for (let at = 0; at < STREAM.length; at++) {
       const [head, tail] = [checkCanary(0, STREAM.subarray(0, at)), checkCanary(at, STREAM.subarray(at))];
       expect(head.wrongBytes + tail.wrongBytes).toBe(0);

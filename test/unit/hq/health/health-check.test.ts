@@ -16,7 +16,7 @@ function healthCheckOf(registry: Registry, isAlive: (remote: Remote) => Promise<
 }
 
 describe("a check of all remotes", () => {
-  test("keeps those that answer, and removes those that do not", async () => {
+  test("keeps remotes that answer and removes the others", async () => {
     const registry = await memoryRegistry();
     const { lastHeartbeat } = await registry.register(registration("a"));
     await registry.register(registration("b"));
@@ -33,7 +33,7 @@ describe("a check of all remotes", () => {
     expect((registry.byName("a")?.lastHeartbeat ?? "") > lastHeartbeat).toBe(true);
   });
 
-  test("leaves one alone that registered anew while it was asked", async () => {
+  test("keeps a remote that registered again during its check", async () => {
     const registry = await memoryRegistry();
     await registry.register(registration("a"));
     const { check, told } = healthCheckOf(registry, async () => {
@@ -46,7 +46,7 @@ describe("a check of all remotes", () => {
     expect(told).toEqual([]);
   });
 
-  test("asks all side by side: one that hangs keeps nobody waiting", async () => {
+  test("checks all concurrently, so that a hanging remote does not delay others", async () => {
     const registry = await memoryRegistry();
     for (const name of ["a", "b", "c"]) await registry.register(registration(name));
     const asked: string[] = [];

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { HealthCheck, type Lease, type LeaseState } from "../../../../src/hq/health/health-check.ts";
 import { memoryRegistry, registration } from "../memory-store.ts";
 
-/** Gives what it is told to, in turn, and the last of it from then on. */
+/** Returns the given states in turn, and then the last one. */
 class ScriptedLease implements Lease {
   passes = 0;
   readonly #states: LeaseState[];
@@ -23,7 +23,7 @@ class ScriptedLease implements Lease {
   }
 }
 
-/** The names that are left after one check, of remotes of which these alone answer. */
+/** The names of the remotes after one check that only these answer. */
 async function leftAfter(lease: Lease, answering: readonly string[]): Promise<readonly string[]> {
   const registry = await memoryRegistry();
   for (const name of ["a", "b"]) await registry.register(registration(name));
@@ -35,24 +35,24 @@ async function leftAfter(lease: Lease, answering: readonly string[]): Promise<re
   return registry.remotes.map(({ name }) => name);
 }
 
-test("the HQ that has the lease removes what does not answer", async () => {
+test("the HQ with the lease removes remotes that do not answer", async () => {
   expect(await leftAfter(new ScriptedLease(["own"]), ["a"])).toEqual(["a"]);
 });
 
-test("another HQ checks and removes nothing, whatever it sees", async () => {
+test("an HQ without the lease removes no remotes", async () => {
   const lease = new ScriptedLease(["other"]);
   expect(await leftAfter(lease, ["a"])).toEqual(["a", "b"]);
   expect(await leftAfter(lease, [])).toEqual(["a", "b"]);
   expect(lease.passes).toBe(0);
 });
 
-test("an HQ that nobody answers leaves it to another one to say that they are gone", async () => {
+test("an HQ that no remote answers passes the lease to another HQ", async () => {
   const lease = new ScriptedLease(["own"]);
   expect(await leftAfter(lease, [])).toEqual(["a", "b"]);
   expect(lease.passes).toBe(1);
 });
 
-test("an HQ that nobody answers removes all when there is no other one, or another one saw the same", async () => {
+test("an HQ that no remote answers removes all if there is no other HQ or another one saw the same", async () => {
   expect(await leftAfter(new ScriptedLease(["own"], false), [])).toEqual([]);
   const passed = new ScriptedLease(["passed", "own"]);
   expect(await leftAfter(passed, [])).toEqual([]);

@@ -28,7 +28,7 @@ function namesOf(registry: Registry): readonly string[] {
   return registry.remotes.map(({ name }) => name);
 }
 
-test("a machine that was removed and answers again is in the registry, as it was", async () => {
+test("a removed remote that answers again is registered as before", async () => {
   const stage = await removed("a", "b");
   const { registry, here, asked } = stage;
   await registry.recover();
@@ -42,7 +42,7 @@ test("a machine that was removed and answers again is in the registry, as it was
   expect(asked).toEqual(["b"]);
 });
 
-test("who came back by itself, or whose name is another's by now, is left alone", async () => {
+test("a remote that returned by itself, or whose name was taken, is not restored", async () => {
   const stage = await removed("a", "b");
   const { registry, here } = stage;
   const a = await registry.register(registration("a", { url: "http://new.test" }));
@@ -52,7 +52,7 @@ test("who came back by itself, or whose name is another's by now, is left alone"
   expect(registry.remotes).toEqual([a, b]);
 });
 
-test("a machine that is forgotten leaves, and is not taken back when it answers", async () => {
+test("a forgotten remote leaves and is not restored when it answers", async () => {
   const { registry, here } = await removed("down");
   await registry.register(registration("up"));
   for (const name of ["down", "up", "nobody"]) await registry.forget(name);
@@ -62,7 +62,7 @@ test("a machine that is forgotten leaves, and is not taken back when it answers"
   expect(namesOf(registry)).toEqual([]);
 });
 
-test("nobody is asked for longer than it is remembered, and no more than so many", async () => {
+test("remotes are checked only while they are remembered, and at most a limited number", async () => {
   const names = Array.from({ length: MAX_DOWN_REMOTES + 2 }, (_, index) => `m${index}`);
   const stage = await removed(...names);
   const { registry, clock, asked } = stage;
@@ -73,7 +73,7 @@ test("nobody is asked for longer than it is remembered, and no more than so many
   expect(asked).toHaveLength(MAX_DOWN_REMOTES);
 });
 
-test("one that takes long to answer is not asked again meanwhile, and keeps nobody waiting", async () => {
+test("a slow remote is not checked twice at once and does not delay others", async () => {
   const slow = Promise.withResolvers<boolean>();
   let questions = 0;
   const registry = await memoryRegistry({
@@ -95,14 +95,14 @@ test("one that takes long to answer is not asked again meanwhile, and keeps nobo
   expect(namesOf(registry)).toEqual(["quick", "slow"]);
 });
 
-test("of too many the one that went down first is forgotten", async () => {
+test("above the limit the remote that went down first is forgotten", async () => {
   const { registry } = await removed(...Array.from({ length: MAX_DOWN_REMOTES + 1 }, (_, n) => `m${n}`));
   const names = registry.down.map(({ name }) => name);
   expect(names).toHaveLength(MAX_DOWN_REMOTES);
   expect([names[0], names.at(-1)]).toEqual(["m1", `m${MAX_DOWN_REMOTES}`]);
 });
 
-test("one that answers before its removal is done is asked again when it is", async () => {
+test("a remote that answers before its removal is done is checked again afterwards", async () => {
   const store = new MemoryStore();
   let isHere = false;
   const isAlive = async (): Promise<boolean> => isHere;

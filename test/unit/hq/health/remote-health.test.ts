@@ -32,14 +32,14 @@ describe("a url", () => {
     expect(await refusal(async () => health)).toBe("let pass");
   });
 
-  test("where nobody answers is let pass", async () => {
+  test("without an answer is accepted", async () => {
     const refused = async (): Promise<RemoteHealth> => {
       throw new Error("refused");
     };
     expect(await refusal(refused)).toBe("let pass");
   });
 
-  test("where somebody takes the question and never answers is let pass, after a second", async () => {
+  test("that takes the request and never answers is accepted after a second", async () => {
     const started = performance.now();
     expect(await refusal(() => new Promise<never>(() => {}))).toBe("let pass");
     expect(performance.now() - started).toBeLessThan(15_000);
@@ -53,18 +53,18 @@ const noAnswer = async (): Promise<RemoteHealth> => {
 describe("a remote is alive", () => {
   const remote = registration("a");
 
-  test("when it answers as itself, or does not say who it is", async () => {
+  test("when it answers with its own id or without an id", async () => {
     expect(await isAlive(async () => ({ remoteId: "id-of-a" }), remote)).toBe(true);
     expect(await isAlive(async () => ({}), remote)).toBe(true);
   });
 
-  test("not when another one answers, or nobody", async () => {
+  test("not when another remote answers, or none", async () => {
     expect(await isAlive(async () => ({ remoteId: "other" }), remote)).toBe(false);
     expect(await isAlive(noAnswer, remote)).toBe(false);
   });
 });
 
-describe("an answer that this process was too late for, because it stood still,", () => {
+describe("an answer that this process missed because it stood still", () => {
   const LATE_MS = HEALTH_CHECK_TIMEOUT_MS + HEALTH_CHECK_LATENESS_MS + 1;
 
   /** One check; of each question how long it took here, and whether it was answered in the end. */
@@ -81,7 +81,7 @@ describe("an answer that this process was too late for, because it stood still,"
     return { asked, isUp };
   }
 
-  test("says nothing of the remote, which is asked once more", async () => {
+  test("does not count, and the remote is asked once more", async () => {
     const outcome = await checkWith([
       { tookMs: LATE_MS, isAnswered: false },
       { tookMs: 10, isAnswered: true },
@@ -89,14 +89,14 @@ describe("an answer that this process was too late for, because it stood still,"
     expect(outcome).toEqual({ asked: 2, isUp: true });
   });
 
-  test("and that does not come to the second question either, is none", async () => {
+  test("counts as missing if the second request has no answer either", async () => {
     const late = { tookMs: LATE_MS, isAnswered: false };
     const down = { asked: 2, isUp: false };
     expect(await checkWith([late, { tookMs: 10, isAnswered: false }])).toEqual(down);
     expect(await checkWith([late, late, { tookMs: 10, isAnswered: true }])).toEqual(down);
   });
 
-  test("is not what a remote gives that is only late itself: it is asked once", async () => {
+  test("is distinguished from a late remote, which is asked once", async () => {
     const outcome = await checkWith([
       { tookMs: LATE_MS - 1, isAnswered: false },
       { tookMs: 10, isAnswered: true },
@@ -104,7 +104,7 @@ describe("an answer that this process was too late for, because it stood still,"
     expect(outcome).toEqual({ asked: 1, isUp: false });
   });
 
-  test("counts when it comes all the same", async () => {
+  test("counts if it arrives anyway", async () => {
     expect(await checkWith([{ tookMs: LATE_MS, isAnswered: true }])).toEqual({ asked: 1, isUp: true });
   });
 });

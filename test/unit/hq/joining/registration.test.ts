@@ -62,7 +62,7 @@ const REGISTER = "POST /api/remotes/register";
 const LEAVE = "DELETE /api/remotes/id-of-a";
 const REFRESH = "POST /api/remotes/a/refresh-sessions";
 
-test("an HQ that watches the sessions is not told of them by requests as well", async () => {
+test("an HQ that watches the sessions gets no requests that announce them", async () => {
   const { hq, requests } = hqOf(async (request) => answers(request));
   const { remote, backend, uplinks } = remoteAt(hq);
   while (!remote.isRegistered) await new Promise(setImmediate);
@@ -104,7 +104,7 @@ test("a remote registers, tells its sessions, and leaves when it stops", async (
   expect(requests).toEqual(["GET /api/health", REGISTER, REFRESH, LEAVE]);
 });
 
-test("a remote that was never let in says nothing of its sessions", async () => {
+test("a remote that never registered announces no sessions", async () => {
   const { hq, requests, asked } = hqOf(async (request) => {
     if (request.method === "GET") return answers(request);
     throw new ServiceError("unauthorized", "wrong user name or password");
@@ -119,7 +119,7 @@ test("a remote that was never let in says nothing of its sessions", async () => 
   expect(JSON.stringify(warnings)).not.toContain(registration("a").token);
 });
 
-test("a remote that stops while its HQ hangs does not wait for the registration, and leaves all the same", async () => {
+test("a remote that stops while its HQ hangs does not wait for the registration, and still leaves", async () => {
   const { hq, requests, asked } = hqOf(async (request) => {
     if (request.method === "POST") return new Promise<never>(() => {});
     return request.method === "DELETE" ? { success: true } : answers(request);
@@ -132,7 +132,7 @@ test("a remote that stops while its HQ hangs does not wait for the registration,
   expect(requests).toEqual(["GET /api/health", REGISTER, LEAVE]);
 });
 
-test("a remote whose HQ could not even be checked does not take leave of it", async () => {
+test("a remote that never reached its HQ does not unregister", async () => {
   const { hq, requests, asked } = hqOf(() => new Promise<never>(() => {}));
   const { remote } = remoteAt(hq);
   await asked("GET /api/health");
@@ -166,7 +166,7 @@ test("a registration is repeated after a minute, and not before", async () => {
   await remote[Symbol.asyncDispose]();
 });
 
-test("a remote registers with an HQ that does not say which it is, and once more when it does", async () => {
+test("a remote registers with an HQ that does not identify itself, and again when it does", async () => {
   let isHealthy = false;
   const { hq, asked } = hqOf(async (request) => {
     if (request.path === "/api/health" && !isHealthy) throw new ServiceError("host_unreachable", "no answer");
@@ -212,7 +212,7 @@ test("a remote whose HQ opens and closes a connection at once registers again as
   await remote[Symbol.asyncDispose]();
 });
 
-test("a remote that its HQ does not know any more registers again at its next use, and says so", async () => {
+test("a remote that its HQ forgot registers again at its next announcement, and logs it", async () => {
   let isDeleted = true;
   const { hq, asked } = hqOf(async (request) => {
     if (request.path !== "/api/remotes/a/refresh-sessions" || !isDeleted) return answers(request);
@@ -230,7 +230,7 @@ test("a remote that its HQ does not know any more registers again at its next us
   await remote[Symbol.asyncDispose]();
 });
 
-test("a session of which the HQ cannot be told is named in the log, and the remote stays registered", async () => {
+test("a session that cannot be announced is logged, and the remote stays registered", async () => {
   const { hq, asked } = hqOf(async (request) => {
     if (!request.path.endsWith("/refresh-sessions")) return answers(request);
     return { status: 500, error: "failed to refresh sessions" };
@@ -247,7 +247,7 @@ test("a session of which the HQ cannot be told is named in the log, and the remo
   await remote[Symbol.asyncDispose]();
 });
 
-test("an HQ that knows the specification alone is the same one as long as it answers", async () => {
+test("an HQ with the specification alone counts as the same one while it answers", async () => {
   const { hq, requests, asked } = hqOf(async ({ path }) =>
     path === "/api/health" ? { status: "healthy", uptime: 1, version: "0", sessions: 0 } : {},
   );
@@ -261,7 +261,7 @@ test("an HQ that knows the specification alone is the same one as long as it ans
   expect(warnings).toEqual([]);
 });
 
-test("an HQ that knows the specification alone is another one when its uptime has gone back", async () => {
+test("an HQ with the specification alone counts as restarted when its uptime has gone back", async () => {
   let uptime = 100;
   const { hq, asked } = hqOf(async ({ path }) =>
     path === "/api/health" ? { status: "healthy", uptime, version: "0", sessions: 0 } : {},

@@ -6,7 +6,7 @@ import { keptRemoteId } from "../../../../src/hq/joining/remote-key.ts";
 
 const scratch = () => mkdtempDisposable(join(tmpdir(), "ttyhq-id-"));
 
-test("a machine is the same one after every start", async () => {
+test("a remote keeps its id across starts", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "remote-id.json");
   const id = await keptRemoteId(path, "worker");
@@ -15,7 +15,7 @@ test("a machine is the same one after every start", async () => {
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("under another name it is another machine, and the old name does not bring the old id back", async () => {
+test("another name gives another id, and the former name does not restore the former id", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "remote-id.json");
   const id = await keptRemoteId(path, "worker");

@@ -34,13 +34,13 @@ async function asking(downSince?: string) {
   return { registry, answered, tell, stored: () => store.remotes.map(({ id }) => id) };
 }
 
-test("a machine that does not answer is given up", async () => {
+test("a remote that does not answer is removed", async () => {
   const { registry, stored, answered } = await asking();
   await answered(false);
   expect([registry.size, stored()]).toEqual([0, []]);
 });
 
-test("a machine that another HQ removed because it did not answer is down, unless it answers", async () => {
+test("a remote that another HQ removed is down unless it answers", async () => {
   const since = new Date(Date.parse(LATER) - 5_000).toISOString();
   const silent = await asking(since);
   await silent.answered(false);
@@ -53,27 +53,27 @@ test("a machine that another HQ removed because it did not answer is down, unles
   expect([alive.registry.size, alive.registry.down]).toEqual([1, []]);
 });
 
-test("a machine that answers is stored again", async () => {
+test("a remote that answers is stored again", async () => {
   const { registry, stored, answered } = await asking();
   await answered(true);
   expect([registry.size, stored(), registry.unstored]).toEqual([1, ["id-of-a"], 0]);
 });
 
-test("a machine that another HQ heard of while it was asked is not given up, though it does not answer", async () => {
+test("a silent remote stays if another HQ heard of it during the check", async () => {
   const { registry, answered, tell } = await asking();
   await tell({ remote: { ...a, lastHeartbeat: LATER } });
   await answered(false);
   expect(registry.remotes).toMatchObject([{ id: "id-of-a", lastHeartbeat: LATER }]);
 });
 
-test("a machine that was heard of here while it was asked is not given up, though it does not answer", async () => {
+test("a silent remote stays if this HQ heard of it during the check", async () => {
   const { registry, stored, answered } = await asking();
   registry.seen("id-of-a");
   await answered(false);
   expect([registry.size, stored()]).toEqual([1, ["id-of-a"]]);
 });
 
-test("a machine that leaves while it is asked is gone, though it answers", async () => {
+test("a remote that leaves during its check is gone although it answers", async () => {
   const { registry, stored, answered } = await asking();
   await registry.remove("id-of-a");
   expect(registry.size).toBe(0);
@@ -81,7 +81,7 @@ test("a machine that leaves while it is asked is gone, though it answers", async
   expect([registry.size, stored()]).toEqual([0, []]);
 });
 
-test("a machine that another HQ cordoned while the store was out of reach is cordoned here", async () => {
+test("a remote that another HQ cordoned while the store was unreachable is cordoned here", async () => {
   const store = new MemoryStore();
   const tables = new TablesFile({ file: store });
   const table = new SealedTable(tables, SEAL, "remotes", RegistryEntry);

@@ -9,7 +9,7 @@ const codeOf = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 describe("a registration", () => {
-  test("adds a remote and tells it", async () => {
+  test("adds a remote and reports it", async () => {
     const registry = await memoryRegistry();
     const changes: RegistryChange[] = [];
     registry.watch((change) => changes.push(change));
@@ -36,7 +36,7 @@ describe("a registration", () => {
     expect(registry.size).toBe(1);
   });
 
-  test("of the same id under another name is another machine to whoever watches", async () => {
+  test("of the same id under another name is reported as another remote", async () => {
     const registry = await memoryRegistry();
     await registry.register(registration("a"));
     const changes: RegistryChange[] = [];
@@ -63,7 +63,7 @@ describe("a registration", () => {
     expect(registry.remotes.map(({ id }) => id)).toEqual(["other"]);
   });
 
-  test("leaves a holder alone that came back while it was asked", async () => {
+  test("keeps a holder that registered again during its check", async () => {
     const answers = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()];
     const asked: string[] = [];
     const registry = await memoryRegistry({
@@ -82,7 +82,7 @@ describe("a registration", () => {
     expect(registry.remotes.map(({ id, token }) => [id, token])).toEqual([["id-of-a", "new"]]);
   });
 
-  test("of one dead holder's name by many at once succeeds for one alone", async () => {
+  test("of a dead holder's name by many at once succeeds for one", async () => {
     const registry = await memoryRegistry({ isAlive: async ({ id }) => id !== "id-of-a" });
     await registry.register(registration("a"));
     const outcomes = await Promise.all(
@@ -95,7 +95,7 @@ describe("a registration", () => {
     expect(registry.size).toBe(1);
   });
 
-  test("of a free name by many at once succeeds for one alone", async () => {
+  test("of a free name by many at once succeeds for one", async () => {
     const registry = await memoryRegistry({ isAlive: async () => true });
     const outcomes = await Promise.all(
       ["x", "y", "z"].map((id) => codeOf(registry.register(registration("a", { id })))),
@@ -105,7 +105,7 @@ describe("a registration", () => {
 });
 
 describe("a removal", () => {
-  test("is told, and frees the name", async () => {
+  test("is reported and frees the name", async () => {
     const registry = await memoryRegistry({ isAlive: async () => true });
     const remote = await registry.register(registration("a"));
     const changes: RegistryChange[] = [];
@@ -116,13 +116,13 @@ describe("a removal", () => {
     expect(registry.remotes.map(({ id }) => id)).toEqual(["other"]);
   });
 
-  test("of nobody is remote_not_found", async () => {
+  test("of an unknown id is remote_not_found", async () => {
     const registry = await memoryRegistry();
     expect(await codeOf(registry.remove("nobody"))).toBe("remote_not_found");
   });
 });
 
-test("a sign of life counts for whoever is there, and for nobody else", async () => {
+test("a sign of life counts for a registered remote only", async () => {
   const registry = await memoryRegistry();
   const { id, lastHeartbeat } = await registry.register(registration("a"));
   registry.seen(id);
@@ -131,8 +131,8 @@ test("a sign of life counts for whoever is there, and for nobody else", async ()
   expect(registry.size).toBe(1);
 });
 
-describe("what is stored", () => {
-  test("is there when the registry is opened again", async () => {
+describe("the stored registry", () => {
+  test("is read when the registry is opened again", async () => {
     const store = new MemoryStore();
     const first = await memoryRegistry({ store });
     for (const name of ["a", "b", "c"]) await first.register(registration(name));
@@ -142,7 +142,7 @@ describe("what is stored", () => {
     expect(second.remotes).toEqual(first.remotes);
   });
 
-  test("of a thousand registrations at once is written a few times, and is whole", async () => {
+  test("has a thousand concurrent registrations after a few writes", async () => {
     const store = new MemoryStore();
     const registry = await memoryRegistry({ store });
     const names = Array.from({ length: 1000 }, (_, index) => `machine-${index}`);
@@ -151,7 +151,7 @@ describe("what is stored", () => {
     expect(store.saves).toBeLessThanOrEqual(3);
   });
 
-  test("is there before the registration is answered", async () => {
+  test("has a registration before the registration is answered", async () => {
     const store = new MemoryStore();
     const disk = Promise.withResolvers<void>();
     const registry = await memoryRegistry({ store });
@@ -168,7 +168,7 @@ describe("what is stored", () => {
     expect(store.remotes).toHaveLength(2);
   });
 
-  test("not because the disk is full leaves the registry as it is, and says so", async () => {
+  test("stays as it is while the disk is full, which is reported", async () => {
     const failures: unknown[] = [];
     const store = new MemoryStore();
     store.disk = Promise.reject(new Error("disk full"));

@@ -15,7 +15,7 @@ async function registryAt(path: string, seal = SEAL): Promise<Registry> {
   return await Registry.open({ tables, seal, isAlive: async () => false, now: () => new Date() });
 }
 
-test("remotes come back as they were, and which are down", async () => {
+test("a reopened registry has the same remotes, up and down", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "registry.json");
   const registry = await registryAt(path);
@@ -27,7 +27,7 @@ test("remotes come back as they were, and which are down", async () => {
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("the longest token that may be registered comes back, too", async () => {
+test("a token of the greatest length is restored", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "registry.json");
   const token = "x".repeat(4096);
@@ -35,7 +35,7 @@ test("the longest token that may be registered comes back, too", async () => {
   expect((await registryAt(path)).byName("a")?.token).toBe(token);
 });
 
-test("no token stands in the file, plain or in base64, and the same one looks different each time", async () => {
+test("the file has no token, plain or in base64, and seals the same one differently each time", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "registry.json");
   const registry = await registryAt(path);
@@ -48,7 +48,7 @@ test("no token stands in the file, plain or in base64, and the same one looks di
   expect(second).not.toBe(first);
 });
 
-test("another secret opens no remote: it is left out, and registers again", async () => {
+test("with another secret the stored remotes are left out and can register again", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "registry.json");
   await (await registryAt(path)).register(registration("a"));
@@ -59,7 +59,7 @@ test("another secret opens no remote: it is left out, and registers again", asyn
   expect((await registryAt(path)).remotes).toEqual([]);
 });
 
-test("a remote that was moved to another name, or changed, is left out", async () => {
+test("an entry that was moved to another name or changed is left out", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "registry.json");
   const registry = await registryAt(path);
@@ -78,7 +78,7 @@ test("a file of an earlier version has no remotes", async () => {
   expect((await registryAt(path)).remotes).toEqual([]);
 });
 
-test("a file that is none of ours is an error that names it", async () => {
+test("a file in another format is an error that names the file", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "registry.json");
   await writeFile(path, '{"version":2}');
@@ -109,11 +109,11 @@ async function setUp() {
   return { disk, tables, registry, told };
 }
 
-describe("what a full disk did not take", () => {
+describe("a registration that a full disk did not take", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("is in memory, saved once there is room, with what came meanwhile, and told of once", async () => {
+  test("is kept in memory, saved with later changes once there is room, and logged once", async () => {
     const { disk, tables, registry, told } = await setUp();
     await using _ = tables;
     disk.isFull = true;
@@ -130,7 +130,7 @@ describe("what a full disk did not take", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is tried again at most every half a second, at least every five", async () => {
+  test("is retried at most every half second and at least every five seconds", async () => {
     const { disk, tables, registry } = await setUp();
     await using _ = tables;
     disk.isFull = true;
@@ -142,7 +142,7 @@ describe("what a full disk did not take", () => {
     expect(disk.saves).toBeLessThan(60 / 5 + 6);
   });
 
-  test("is not tried again by the clock when a change was stored", async () => {
+  test("is not retried by the timer after another change was stored", async () => {
     const { disk, tables, registry, told } = await setUp();
     await using _ = tables;
     disk.isFull = true;
@@ -153,7 +153,7 @@ describe("what a full disk did not take", () => {
     expect([disk.remotes.length, vi.getTimerCount(), told]).toEqual([2, 0, [FULL, "saved"]]);
   });
 
-  test("is tried again after a change that did not match its entry", async () => {
+  test("is retried after a change that did not match its entry", async () => {
     const { disk, tables, registry } = await setUp();
     await using _ = tables;
     disk.isFull = true;
@@ -178,7 +178,7 @@ describe("what a full disk did not take", () => {
     expect([disk.remotes.map(({ name }) => name), registry.unstored]).toEqual([["b"], 0]);
   });
 
-  test("is not tried again after the end", async () => {
+  test("is not retried after the disposal", async () => {
     const { disk, tables, registry } = await setUp();
     disk.isFull = true;
     await registry.register(registration("a"));
@@ -187,7 +187,7 @@ describe("what a full disk did not take", () => {
   });
 });
 
-test("a change of several entries is made whole or not at all", async () => {
+test("a change of several entries is atomic", async () => {
   const tables = new TablesFile({ file: new MemoryStore() });
   const change = (id: string, before: string | undefined, after: string | undefined) => {
     return { table: "keys", id, before, after } as const;

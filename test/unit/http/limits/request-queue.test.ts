@@ -12,7 +12,7 @@ test("many requests of one address delay those of another by one", async () => {
   expect(begun).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
 });
 
-test("few requests begin in a turn, those included that others cause", async () => {
+test("only a few requests begin in a turn, including requests that others cause", async () => {
   const queue = new RequestQueue();
   const begun: string[] = [];
   const begin = (): void => {

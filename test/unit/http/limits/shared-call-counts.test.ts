@@ -54,7 +54,7 @@ test("calls at one HQ count at the other after its first call there, for the sam
   expect(call(first, 1)).toBe(54);
 });
 
-test("all begin to count anew with the registry's minute", async () => {
+test("all HQs start a new count with the registry's minute", async () => {
   const registry = new Registry(10_000);
   const [first, second] = [hqOf(registry), hqOf(registry)];
   call(first, 50);
@@ -67,7 +67,7 @@ test("all begin to count anew with the registry's minute", async () => {
   expect([call(first, 1), call(second, 1)]).toEqual([2, 3]);
 });
 
-test("while the registry is away each HQ counts what it sees, and tells the rest of the minute later", async () => {
+test("while the registry is unreachable each HQ counts its own calls, and reports them later in the minute", async () => {
   const registry = new Registry(WINDOW_MS);
   const [first, second] = [hqOf(registry), hqOf(registry)];
   registry.isAway = true;
