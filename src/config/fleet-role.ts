@@ -111,7 +111,7 @@ function readCredentials(reader: OptionReader, auth: LoginConfig): Credentials |
   }
   if (isGiven && pair === undefined) {
     reader.warn(
-      "--disallow-user-password: the HQ's user name and password are not used, and remotes join only with tokens",
+      "--disallow-user-password: the HQ's user name and password are not used, so that remotes join with tokens alone",
     );
   }
   return pair?.kind === "configured" ? { username: pair.username, password: pair.password } : undefined;
