@@ -12,7 +12,6 @@ import { OptionReader } from "./sources/reader.ts";
 import { flagWords, type Setting, settingsOf } from "./sources/settings.ts";
 
 export type HostConfig = ReturnType<typeof readHost>;
-export type SessionHostConfig = HostConfig & { readonly exitWhenIdle: boolean };
 /** `warnings`: for the log, one sentence each. */
 export type Config = ReturnType<typeof readServer> & { readonly warnings: readonly string[] };
 
@@ -136,7 +135,7 @@ function readAuditShipping(reader: OptionReader): AuditShipping {
 }
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */
-export function parseHostConfig(input: ConfigInput): SessionHostConfig {
+export function parseHostConfig(input: ConfigInput): HostConfig & { readonly exitWhenIdle: boolean } {
   const reader = new OptionReader(input);
   const config = { ...readHost(reader), exitWhenIdle: reader.isOn(OPTIONS.exitWhenIdle) };
   return finish(config, reader.problems);

@@ -8,7 +8,7 @@ import { OPTIONS } from "./options/options.ts";
 import { remoteName } from "./options/value.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
-export type FleetRole =
+type FleetRole =
   | { readonly kind: "standalone" }
   | ReturnType<typeof readHq>
   | NonNullable<ReturnType<typeof readRemote>>;

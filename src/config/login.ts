@@ -104,7 +104,7 @@ function warnWithoutLogin(reader: OptionReader, host: string, pairs: readonly Pa
   warnOfUnused(reader, "--no-auth", pairs);
 }
 
-export type Pair = {
+type Pair = {
   /** The sources of one, both or none. */
   readonly sources: readonly string[];
   /** If both are valid. */

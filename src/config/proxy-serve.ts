@@ -6,7 +6,7 @@ import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
 /** A certificate with its intermediate certificates, and its key, in PEM form. */
-export type TlsConfig = { readonly cert: Uint8Array; readonly key: Secret };
+type TlsConfig = { readonly cert: Uint8Array; readonly key: Secret };
 
 /** With `clientCa`, `oidc` or both. */
 export type ProxyServe = {

@@ -1,7 +1,7 @@
 import { TLSSocket } from "node:tls";
 import { emailAddress, type ProxyUser, plainName, proxyUser } from "./proxy-user.ts";
 
-export type CertifiedUser = { readonly user: ProxyUser; readonly expiresAtMs: number };
+type CertifiedUser = { readonly user: ProxyUser; readonly expiresAtMs: number };
 
 /** As node:tls returns it. */
 export type ClientCertificate = {

@@ -16,7 +16,7 @@ import { PendingLogins } from "./provider/pending-login.ts";
 import type { Provider } from "./provider/provider.ts";
 import type { ProviderLogins } from "./provider/provider-logins.ts";
 
-export type OwnPagesParts = {
+type OwnPagesParts = {
   readonly provider: Provider;
   readonly logins: ProviderLogins;
   /** As of the logins. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ErrorCode, errorBody, ServiceError } from "../protocol/errors.ts";
 
-export type PlainPage = {
+type PlainPage = {
   readonly status: number;
   readonly title: string;
   readonly sentences: readonly string[];

@@ -9,7 +9,6 @@ const BLOCK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 export type Query = Omit<AuditQuery, "limit" | "cursor"> & Partial<Pick<AuditQuery, "limit" | "cursor">>;
-type PlacedLine = { readonly bytes: Uint8Array; readonly offset: number };
 
 /**
  * At most `limit` entries, MAX_AUDIT_PAGE_BYTES of entries and MAX_AUDIT_SCAN_BYTES of the log. A cursor names a file
@@ -51,8 +50,8 @@ async function openRegular(name: string): Promise<FileHandle> {
   throw new ServiceError("not_found", "the audit log of this server is not a file: read it where it goes to");
 }
 
-/** Whole lines that end before `end`, last one first. */
-async function* linesBefore(file: FileHandle, end: number): AsyncGenerator<PlacedLine> {
+/** Whole lines that end before `end`, each with its offset, last one first. */
+async function* linesBefore(file: FileHandle, end: number) {
   /** The start of a line whose end has been read. */
   let rest: Buffer = Buffer.alloc(0);
   let isEndSeen = false;

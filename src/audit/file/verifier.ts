@@ -4,7 +4,7 @@ import { type ChainHead, type ChainLink, GENESIS, hashOf, linkOf } from "./chain
 import { entryIn, firstSequence, linesOf } from "./log-lines.ts";
 
 /** `line`: from 1. */
-export type LinePlace = { readonly file: string; readonly line: number };
+type LinePlace = { readonly file: string; readonly line: number };
 
 export type Problem = LinePlace & { readonly reason: string };
 
@@ -12,11 +12,7 @@ type Placed = ChainHead & { readonly place: LinePlace };
 
 /** Details of entries about the log itself. */
 const OwnEntry = z.object({
-  details: z.object({
-    reason: z.string().optional(),
-    sha256: z.string().optional(),
-    first: z.number().optional(),
-  }),
+  details: z.object({ reason: z.string(), sha256: z.string(), first: z.number() }).partial(),
 });
 
 const NEWLINE = new Uint8Array([0x0a]);

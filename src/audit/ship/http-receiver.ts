@@ -7,7 +7,7 @@ import type { AuditReceiver } from "./shipper.ts";
 const DELIVERY_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-export type HttpTarget = {
+type HttpTarget = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Has connections to the origin of `url`. */

@@ -25,7 +25,7 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 const STOP_TIMEOUT_MS = 2_000;
 
-export type ShipperOptions = {
+type ShipperOptions = {
   readonly receiver: AuditReceiver;
   /** Records the number of dropped lines once the receiver accepts lines again. */
   readonly audit: Audit;

@@ -7,7 +7,7 @@ import { withDeadline } from "../../lib/async/deadline.ts";
 import { loadNative } from "../../lib/os/installation.ts";
 import type { AuditReceiver } from "./shipper.ts";
 
-export type SyslogTarget =
+type SyslogTarget =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "udp" | "tcp"; readonly host: string; readonly port: number };
 

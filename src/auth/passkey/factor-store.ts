@@ -14,10 +14,10 @@ const KeptPasskey = Passkey.extend({
 export type KeptPasskey = z.infer<typeof KeptPasskey>;
 
 /** `recovery`: SHA-256 of the unused codes. */
-export const Factors = z.object({ passkeys: z.array(KeptPasskey), recovery: z.array(z.string()) });
-export type Factors = z.infer<typeof Factors>;
+const Factors = z.object({ passkeys: z.array(KeptPasskey), recovery: z.array(z.string()) });
+type Factors = z.infer<typeof Factors>;
 
-export const NO_FACTORS: Factors = { passkeys: [], recovery: [] };
+const NO_FACTORS: Factors = { passkeys: [], recovery: [] };
 
 export type FactorStore = {
   get(user: string): Promise<Factors>;

@@ -35,7 +35,7 @@ export const PendingFactor = z.object({
 });
 export type PendingFactor = z.infer<typeof PendingFactor>;
 
-export type SecondFactorOptions = {
+type SecondFactorOptions = {
   readonly store: FactorStore;
   readonly pending: Tickets<PendingFactor>;
   /** Each allows its holder to create one passkey during a login. */

@@ -11,7 +11,7 @@ import type { LoginAttempts } from "./attempts.ts";
 import { pairMatch } from "./password-login.ts";
 
 /** Bytes, because a password need not be UTF-8. */
-export type BasicPair = { readonly username: Uint8Array; readonly password: Uint8Array };
+type BasicPair = { readonly username: Uint8Array; readonly password: Uint8Array };
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const COLON = 0x3a;

@@ -27,7 +27,7 @@ type Pending<Result> = {
   readonly giveUp: () => void;
 };
 
-export type LoginQuestionsOptions<Result> = {
+type LoginQuestionsOptions<Result> = {
   readonly result: z.ZodType<Result>;
   /** To the other HQs; `undefined`: there are none. */
   readonly calls?: GroupCalls | undefined;

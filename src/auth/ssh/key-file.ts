@@ -15,7 +15,7 @@ const WRITABLE_BY_OTHERS = 0o022;
 const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Nobody but this user and root may write between the file and `home`. */
-export type FileOwner = { readonly uid: number; readonly home: string };
+type FileOwner = { readonly uid: number; readonly home: string };
 
 /** A process that runs as root becomes the user for good, so it answers one call. */
 export async function readKeyFiles({ home, user }: KeyOwner): Promise<KeyFiles> {

@@ -50,7 +50,6 @@ export const SharedSession = z.object({
 
 /** The remote that a credential registers. */
 const NamedRemote = z.object({ id: z.string().min(1).max(64), name: z.string().min(1).max(128) });
-export type NamedRemote = z.infer<typeof NamedRemote>;
 
 /** The JWT library checks the issuer, the audience and the times. */
 const Claims = z
@@ -68,7 +67,7 @@ const Claims = z
     "lives longer than a token may",
   );
 
-export type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
+type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
 
 type AccessTokensOptions = {
   readonly secret: Secret;
@@ -114,7 +113,7 @@ export class AccessTokens {
   }
 
   /** The short-lived credential of a remote: it registers that remote and logs nobody in. It has no record. */
-  issueRemote(remote: NamedRemote): Pick<TokenResponse, "token" | "expiresIn"> {
+  issueRemote(remote: z.infer<typeof NamedRemote>): Pick<TokenResponse, "token" | "expiresIn"> {
     const claims = { sub: `remote:${remote.name}`, remote };
     const { token } = this.#sign(claims, REMOTE_CREDENTIAL_LIFETIME_S);
     return { token, expiresIn: REMOTE_CREDENTIAL_LIFETIME_S };

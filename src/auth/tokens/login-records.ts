@@ -14,7 +14,7 @@ import {
 import { LoginRecord } from "../../protocol/schemas/login.ts";
 import { TokenScope } from "../../protocol/schemas/permission.ts";
 
-export type LoginKind = "login" | "token";
+type LoginKind = "login" | "token";
 
 /** `address`: undefined on a unix socket. `client`: the User-Agent. */
 export type LoginSource = {
@@ -30,10 +30,10 @@ const KeptToken = Kept.extend({ name: z.string(), scope: z.array(TokenScope) });
 type Place = { readonly id: string; readonly expiresAtS: number };
 export type KeptLogin = Place & Kept;
 export type KeptToken = Place & z.infer<typeof KeptToken>;
-export type NewLogin = LoginSource & { readonly user: string; readonly method: string };
+type NewLogin = LoginSource & { readonly user: string; readonly method: string };
 export type NewToken = NewLogin & { readonly name: string; readonly scope: readonly TokenScope[] };
 
-export type LoginRecordsOptions = {
+type LoginRecordsOptions = {
   readonly records: Pick<RecordStore, "get" | "find" | "list" | "put" | "end">;
   /** Milliseconds since 1970. */
   readonly now: () => number;

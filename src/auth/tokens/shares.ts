@@ -7,8 +7,7 @@ import { type AccessTokens, SharedSession } from "./access-token.ts";
 
 /** How the link's creator was authenticated: by a login here, by a proxy, or otherwise (an HQ, the server's user). */
 const CreatedThrough = z.enum(["login", "proxy", "other"]);
-const Creator = z.object({ user: z.string(), through: CreatedThrough });
-export type Creator = Readonly<z.infer<typeof Creator>>;
+export type Creator = { readonly user: string; readonly through: z.infer<typeof CreatedThrough> };
 
 const Kept = Share.extend({ ...SharedSession.shape, createdThrough: CreatedThrough.default("login") });
 type Kept = z.infer<typeof Kept>;
@@ -111,7 +110,7 @@ export class Shares {
   }
 }
 
-export type SharesOptions = {
+type SharesOptions = {
   readonly tokens: Pick<AccessTokens, "issueShare">;
   readonly records: Pick<RecordStore, "list" | "put" | "end">;
   /** Milliseconds since 1970. */

@@ -14,7 +14,7 @@ export type AuditDestination =
   | { readonly kind: "syslog"; readonly to: SyslogAddress }
   | { readonly kind: "http"; readonly url: string };
 
-export type SyslogAddress =
+type SyslogAddress =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "udp" | "tcp"; readonly host: string; readonly port: number };
 

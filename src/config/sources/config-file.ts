@@ -14,7 +14,7 @@ const MAX_SYNTAX_PROBLEMS = 5;
 const READABLE_BY_ALL = 0o004;
 const WRITABLE_BY_ALL = 0o002;
 
-export type ConfigFileContent = {
+type ConfigFileContent = {
   /** Absolute. */
   readonly path: string;
   readonly name: string;

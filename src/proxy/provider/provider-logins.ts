@@ -32,7 +32,7 @@ const Kept = z.object({
 });
 type Kept = z.infer<typeof Kept>;
 
-export type ProviderLoginsParts = Pick<ProviderLoginParts, "renew" | "now" | "random"> & {
+type ProviderLoginsParts = Pick<ProviderLoginParts, "renew" | "now" | "random"> & {
   readonly records: UpdatableRecords;
   /** As of the records: HQs that share them have the same. */
   readonly seal: Seal;

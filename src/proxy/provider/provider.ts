@@ -40,7 +40,7 @@ import {
   userOfClaims,
 } from "./provider-answer.ts";
 
-export type ProviderOptions = {
+type ProviderOptions = {
   /** https, or http on a loopback name. */
   readonly issuer: string;
   readonly clientId: string;
