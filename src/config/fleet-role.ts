@@ -1,5 +1,5 @@
 // The server's role: standalone, HQ or remote (specification 5.5, contract 6).
-import { isLoopbackName } from "../lib/net/address.ts";
+import { isLoopbackName, urlHost } from "../lib/net/address.ts";
 import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
 import { type LoginConfig, readPair, warnOfUnused } from "./login.ts";
@@ -211,7 +211,7 @@ function checkEncryption(reader: OptionReader, url: string | undefined): void {
     reader.refuse(
       `${source}: ${url} is not encrypted: give the HQ a certificate and its address with https, or allow this with --allow-insecure-hq`,
     );
-  } else if (!isLoopbackName(new URL(url).hostname.replace(/^\[|\]$/g, ""))) {
+  } else if (!isLoopbackName(urlHost(new URL(url)))) {
     reader.warn(
       `--allow-insecure-hq: the credentials of the HQ go to ${url} unencrypted, so that every network on the way can read them; for development only`,
     );

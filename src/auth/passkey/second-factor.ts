@@ -2,6 +2,7 @@
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { isIP } from "node:net";
 import { z } from "zod";
+import { urlHost } from "../../lib/net/address.ts";
 import { parseOrigin } from "../../lib/net/origin.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_PASSKEYS } from "../../protocol/limits.ts";
@@ -219,7 +220,7 @@ export class SecondFactor {
 /** `undefined` where WebAuthn does not work: without a page, under an IP address, or without encryption. */
 function newCeremony(origin: string | undefined): Ceremony | undefined {
   const url = origin === undefined || parseOrigin(origin) === undefined ? undefined : new URL(origin);
-  if (url === undefined || isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0) return undefined;
+  if (url === undefined || isIP(urlHost(url)) !== 0) return undefined;
   const isLocal = url.hostname === "localhost" || url.hostname.endsWith(".localhost");
   if (url.protocol !== "https:" && !isLocal) return undefined;
   return { origin: url.origin, rpId: url.hostname, challenge: randomBytes(32).toString("base64url") };

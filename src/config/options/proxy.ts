@@ -1,5 +1,5 @@
 // The options of reverse proxies: our own, and others in front (specification 5.4, contract 5.9).
-import { isLoopbackName } from "../../lib/net/address.ts";
+import { isLoopbackName, urlHost } from "../../lib/net/address.ts";
 import { formatOrigin, parseOrigin } from "../../lib/net/origin.ts";
 import { file, list, optional, secret, toggle, value } from "./option.ts";
 import { addressRange, certificates, checked, socketAddress } from "./value.ts";
@@ -95,6 +95,5 @@ function httpsOrigin(text: string): string {
 function isIssuer(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || `${url.search}${url.hash}${url.username}${url.password}` !== "") return false;
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackName(host));
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackName(urlHost(url)));
 }

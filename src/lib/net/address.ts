@@ -14,7 +14,15 @@ export function isLoopbackName(name: string): boolean {
   return plain === "localhost" || plain.endsWith(".localhost") || isLoopbackAddress(plain);
 }
 
-/** The key of a client for limits: an IPv4 address, a /64 of IPv6 (one customer has it all), or "local" for others. */
+/** The host name of a URL, an IPv6 address without brackets. */
+export function urlHost({ hostname }: Pick<URL, "hostname">): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+/**
+ * The key under which limits count a client: an IPv4 address, or the first 64 bits of an IPv6 address (one customer
+ * has them all). Everything else, such as a unix socket, has one common key.
+ */
 export function addressKey(address: string | undefined): string {
   const plain = address?.split("%", 1)[0] ?? "";
   const ipv4 = MAPPED_IPV4.exec(plain)?.[1] ?? plain;
