@@ -186,7 +186,7 @@ function readProof(reader: OptionReader, isRemote: boolean): Proof {
   const joinToken = reader.secret(OPTIONS.joinToken);
   const tokenSource = reader.sourceOf(OPTIONS.joinToken);
   if (reader.isOn(OPTIONS.noHqAuth)) {
-    reader.warn("--no-hq-auth: this remote has no credentials for its HQ; for tests only");
+    reader.warn("--no-hq-auth: this remote proves itself to its HQ with nothing; for tests alone");
     warnOfUnused(reader, "--no-hq-auth", [pair]);
     return NO_PROOF;
   }

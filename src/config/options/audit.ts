@@ -1,5 +1,5 @@
 // The options of the audit log and of the receivers that it is shipped to.
-import { isLoopbackName } from "../../lib/net/address.ts";
+import { isLoopbackName, urlHost } from "../../lib/net/address.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { list, optional, secret } from "./option.ts";
 import { path, socketAddress } from "./value.ts";
@@ -60,7 +60,7 @@ function auditDestination(text: string): AuditDestination {
 /** Plain http is allowed on this machine only. */
 function receiverUrl(text: string): string {
   const url = URL.parse(text);
-  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackName(url.hostname));
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackName(urlHost(url)));
   if (url === null || !isSafe || url.username !== "" || url.password !== "" || url.hash !== "") {
     throw new RangeError(
       "must be stdout, syslog, syslog:/path, syslog+udp://host:port, syslog+tcp://host:port or an https URL without a password (http on this machine alone)",

@@ -261,6 +261,17 @@ test.each([
   expect(serve("--login-link", { TTYHQ_CONTROL_DIR: given }).controlDir).toBe(absolute);
 });
 
+test.each(["http://localhost:9000/", "http://127.0.0.1:9000/", "http://[::1]:9000/", "https://a.example/"])(
+  "audit lines can be sent to %s",
+  (url) => {
+    expect(serve(`--login-link --audit-ship ${url}`).auditShipping.to).toEqual([{ kind: "http", url }]);
+  },
+);
+
+test.each(["http://a.example/", "http://[::2]:9000/"])("audit lines cannot be sent to %s", (url) => {
+  expect(() => serve(`--login-link --audit-ship ${url}`)).toThrow("http on this machine alone");
+});
+
 test("a configuration is frozen and shows no secret", () => {
   const config = serve("", { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "hunter2" });
   expect(() => Object.assign(config.listen, { port: 1 })).toThrow(TypeError);

@@ -92,7 +92,7 @@ test("--no-hq-auth causes a warning on HQs and remotes", () => {
   ]);
   const remote = serve("--hq-url https://hq --no-hq-auth");
   expect(remote.role).toMatchObject({ hq: { url: "https://hq", credentials: undefined } });
-  expect(remote.warnings).toEqual([expect.stringContaining("--no-hq-auth: this remote has no credentials for its HQ")]);
+  expect(remote.warnings).toEqual([expect.stringContaining("--no-hq-auth: this remote proves itself")]);
   expect(serve(`${REMOTE} --no-hq-auth`).warnings).toContain(
     "--no-hq-auth: --hq-username and --hq-password-file are not used",
   );
@@ -154,7 +154,7 @@ test("an HQ accepts join tokens, and its password unless that is off", () => {
 test("an HQ without password login is not open to remotes without proof", () => {
   const config = serve(`${HQ} --disallow-user-password`);
   expect(config.role).toMatchObject({ credentials: undefined, joining: { isOpen: false } });
-  expect(config.warnings).toEqual([expect.stringContaining("remotes join only with tokens")]);
+  expect(config.warnings).toEqual([expect.stringContaining("remotes join with tokens alone")]);
 });
 
 const CONTRADICTIONS: readonly (readonly [string, Env, string])[] = [
