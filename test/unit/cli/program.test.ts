@@ -181,7 +181,7 @@ test("bash completes commands, their options, and the exact names of sessions", 
 });
 
 describe("serve", () => {
-  /** A server that gets the signal to stop as soon as it serves. */
+  /** A server that gets SIGTERM as soon as it serves. */
   function stoppedServer(loginLink: string | undefined) {
     const seen = { configs: [] as Config[], stops: 0 };
     const startServer = async (config: Config): Promise<RunningServer> => {

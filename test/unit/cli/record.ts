@@ -1,6 +1,6 @@
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 
-/** A session object with the members that a test is about. */
+/** A session object with these members, and defaults for the others. */
 export function record(members: Partial<SessionRecord>): SessionRecord {
   const id = members.id ?? "a";
   return {

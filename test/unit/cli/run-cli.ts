@@ -1,4 +1,4 @@
-// Runs the command line in this process, with nothing behind it.
+// Runs the command line in this process, without a server or session host.
 import { PassThrough } from "node:stream";
 import type { Cli } from "../../../src/cli/process-context.ts";
 import { runCli } from "../../../src/cli/program.ts";

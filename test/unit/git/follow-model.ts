@@ -1,21 +1,21 @@
-// Both trees as the rules see them, and what each action makes of them.
+// States of both trees, and the state after an action.
 import type { Action, FollowState, Tree } from "../../../src/git/follow/decide.ts";
 
 export const A = "a".repeat(40);
 export const B = "b".repeat(40);
 export const C = "c".repeat(40);
 
-/** On a branch, its files those of its commit. */
+/** A tree on a branch, with the files of its commit. */
 export function on(branch: string, head = A, more: Partial<Tree> = {}): Tree {
   return { path: "/r", branch, head, at: head, isBusy: false, detached: undefined, isKept: false, ...more };
 }
 
-/** On no branch. */
+/** A tree with a detached HEAD. */
 export function detached(head = A, more: Partial<Tree> = {}): Tree {
   return { ...on("", head), branch: undefined, ...more };
 }
 
-/** What an action makes of both trees. */
+/** The state after the action. */
 export function done(before: FollowState, action: Action): FollowState {
   const { worktree } = before;
   if (typeof worktree === "string") return before;

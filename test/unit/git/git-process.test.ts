@@ -20,7 +20,7 @@ test("a git that the system has no resources for is busy, and runs at the next a
   expect(await triedWithoutDescriptors(before, "run()")).toBe("git_busy,0");
 });
 
-/** Keeps this thread from reading and hearing anything. */
+/** Blocks this thread, so that it handles no events. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -37,7 +37,7 @@ test("a process that is busy when git ends reads all that git has said", async (
   await until(() => existsSync(pidFile) && readFileSync(pidFile, "latin1").endsWith("\n"));
   const pid = Number(readFileSync(pidFile, "latin1"));
   const other = spawn("echo", ["x"], { stdio: ["ignore", "pipe", "ignore"] });
-  // Both end in one turn of the event loop: this one before it, git while its output is read and git's is not.
+  // Both exit within one turn of the event loop. Git exits while the output of `other` is read, and its own is not.
   other.stdout.once("data", () => {
     writeFileSync(go, "");
     blockUntilEnded(pid);

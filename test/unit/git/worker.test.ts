@@ -13,7 +13,7 @@ import { until } from "../until.ts";
 const run = promisify(execFile);
 const MAIN = fileURLToPath(new URL("../../../src/git/worker/main.ts", import.meta.url));
 
-/** A repository whose files are checked out once the file `go` is beside it; `begun` is there from their begin on. */
+/** A repository whose checkout creates the file `begun` beside it, and then waits for the file `go`. */
 async function slowRepository(directory: string): Promise<string> {
   const path = join(directory, "repo");
   const filter = join(directory, "filter");

@@ -4,7 +4,7 @@ import { parseDetachKeys } from "../../../../src/cli/terminal/detach-keys.ts";
 import { SessionKeys, type SessionKeysOptions } from "../../../../src/cli/terminal/session-keys.ts";
 import { Terminal } from "../../../../src/cli/terminal/terminal.ts";
 
-/** A terminal or pipe to type into, and what the session gets of it. */
+/** A terminal or pipe as input, and the text that the session gets. */
 function typing({ isTTY = true, ...more }: Partial<SessionKeysOptions> & { readonly isTTY?: boolean } = {}) {
   const stdin = Object.assign(new PassThrough(), { isTTY });
   const stdout = Object.assign(new PassThrough(), { isTTY });
@@ -30,7 +30,7 @@ function typing({ isTTY = true, ...more }: Partial<SessionKeysOptions> & { reado
   };
 }
 
-/** What was written before has been read. */
+/** Resolves when all earlier input has been read. */
 async function read(stdin: PassThrough): Promise<void> {
   await new Promise((resolve) => stdin.write("", resolve));
   await new Promise((resolve) => setImmediate(resolve));

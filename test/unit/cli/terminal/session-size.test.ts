@@ -7,7 +7,7 @@ import type { TerminalSize } from "../../../../src/protocol/schemas/session.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-/** A terminal of 80x24 whose session has that size, and what the session is asked for; each answer is awaited. */
+/** A terminal of 80x24 whose session has that size. `asked`: the requested sizes; each waits for its entry in `answers`. */
 function sized() {
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
   const asked: string[] = [];

@@ -30,7 +30,7 @@ test("a planned restart of the server is reported only when it takes longer than
   states.emit({ kind: "open" });
   expect(said).toEqual(["restored"]);
   states.emit({ kind: "connecting", isPlanned: true });
-  // Now it takes longer.
+  // This restart takes longer than announced.
   states.emit({ kind: "waiting", until: 0, error });
   await lost;
   states.emit({ kind: "closed", error });

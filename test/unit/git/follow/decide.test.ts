@@ -136,7 +136,7 @@ const RULES: readonly Row[] = [
     changed,
     [end("switched")],
   ],
-  // Held back.
+  // Actions that wait.
   [
     "a main tree that was held back comes along",
     state(detached(A, { detached: "there" }), on("feature", B)),
@@ -191,7 +191,7 @@ const RULES: readonly Row[] = [
     changed,
     [{ kind: "warn", tree: "main", commit: C, of: A, onto: B }, fastForward("worktree", B, C)],
   ],
-  // What is gone.
+  // Missing trees and branches.
   ["a removed worktree ends it", state(on("feature"), "gone"), changed, [end("worktree_gone")]],
   ["a locked worktree that is away is waited for", state(on("feature"), "away"), changed, []],
   [
@@ -200,7 +200,7 @@ const RULES: readonly Row[] = [
     changed,
     [end("branch_gone")],
   ],
-  // On and off.
+  // Requests.
   [
     "turned on, the main tree joins the branch",
     state(on("main"), on("feature", B), undefined),
@@ -269,7 +269,7 @@ describe("follow mode's rules", () => {
   });
 });
 
-/** Nothing follows from an end, and of what is stuck nothing but its being told. */
+/** Whether actions remain: "end" and "stuck" lead to no further ones. */
 function isToDo(actions: readonly Action[]): boolean {
   return actions.length > 0 && !actions.some(({ kind }) => kind === "end" || kind === "stuck");
 }

@@ -25,7 +25,7 @@ const run = promisify(execFile);
 
 class Folder implements AsyncDisposable {
   readonly path: string;
-  /** Nobody answers there, so that nothing is started. */
+  /** Without a server socket, so that hooks start nothing. */
   readonly target: HookTarget;
 
   private constructor(path: string) {
@@ -236,7 +236,7 @@ describe("installed and removed hooks", () => {
       { path: folder.hooks, tracked: [], isDenied: false },
       { node: program, main: "/etc/hosts", controlDir },
     );
-    // Nobody has let the program go on yet: a hook that waited would not be over.
+    // The program is still blocked: a hook that waited for it would not have ended.
     expect(await folder.run("post-commit")).toEqual({ code: 0, stdout: "" });
     await writeFile(`${program}.go`, "");
     const said = await vi.waitFor(() => readFile(`${program}.said`, "utf8"), {
