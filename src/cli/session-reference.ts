@@ -4,7 +4,7 @@ import { printable } from "./text.ts";
 
 const MIN_SHORT_ID = 4;
 
-/** By its id, the beginning that stands for each session and for no other one, nor for a name; all of one length. */
+/** By id: unique beginnings of the ids, all of one length, that are not the name of a session. */
 export function shortIds(
   sessions: readonly Pick<SessionRecord, "id" | "name">[],
 ): ReadonlyMap<string, string> {

@@ -1,7 +1,7 @@
 import { characterWidth } from "../protocol/character-width.ts";
 
 const GAP = "  ";
-/** A flexible column is never narrower, unless all that is in it is. */
+/** Flexible columns are not cut below this width. */
 const MIN_WIDTH = 8;
 
 /** Aligned columns under headings; lines are cut to `width` columns, in the columns with `flexible` headings first. */
@@ -19,7 +19,7 @@ export function table(
   return lines.map((line) => `${clipped(line.trimEnd(), width)}\n`).join("");
 }
 
-/** Takes from the widest flexible column until the sum fits or none can give any more. */
+/** Narrows the widest flexible column until the sum fits or all are at MIN_WIDTH. */
 function shrink(widths: number[], isFlexible: readonly boolean[], room: number): void {
   for (let excess = widths.reduce((sum, width) => sum + width, 0) - room; excess > 0; excess -= 1) {
     const most = Math.max(...widths.filter((width, column) => isFlexible[column] && width > MIN_WIDTH));
@@ -62,7 +62,7 @@ export function printable(text: string): string {
   });
 }
 
-/** Characters as they are seen. The first segmenter takes milliseconds to make, so only for text beyond ASCII. */
+/** The visible characters. Creating the first segmenter takes milliseconds: only text beyond ASCII needs one. */
 function graphemes(text: string): Iterable<string> {
   if (/^[ -~]*$/.test(text)) return text;
   return Iterator.from(new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text)).map(

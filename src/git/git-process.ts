@@ -77,8 +77,8 @@ async function ended(child: ChildProcess): Promise<number> {
 }
 
 /**
- * Closes the streams of a process that has exited, which background programs of a hook may hold open. All that git said is in
- * its pipes by then, so that a turn of the event loop without output is the end; no time would be, as this process may be busy.
+ * Closes the streams of a process that has exited, which background programs of a hook may hold open. All output of git is in
+ * the pipes by then: a turn of the event loop without output is the end. A pause would not be, as this process may be busy.
  */
 async function drain({ stdout, stderr }: ChildProcess): Promise<void> {
   let pieces = 0;

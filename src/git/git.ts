@@ -1,4 +1,4 @@
-// The one place that runs git, as the user of this process. docs/decisions.md says why simple-git does not stand behind it.
+// Runs git as the user of this process; no other file does. docs/decisions.md explains why it does not use simple-git.
 import { Semaphore } from "../lib/async/semaphore.ts";
 import { isOwnVariable } from "../lib/os/own-variables.ts";
 import { ServiceError } from "../protocol/errors.ts";

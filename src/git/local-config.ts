@@ -16,13 +16,9 @@ export function parseConfigList(text: string): readonly ScopedEntry[] {
   const entries: ScopedEntry[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [scope = "", entry = ""] = [fields[at], fields[at + 1]];
-    const end = entry.indexOf("\n");
     // A key without a value is true.
-    entries.push(
-      end === -1
-        ? { scope, key: entry, value: "true" }
-        : { scope, key: entry.slice(0, end), value: entry.slice(end + 1) },
-    );
+    const [, key = "", value = "true"] = /^([^\n]*)(?:\n(.*))?$/s.exec(entry) ?? [];
+    entries.push({ scope, key, value });
   }
   return entries;
 }

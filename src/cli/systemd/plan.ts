@@ -78,8 +78,7 @@ async function firstInput(
   const { parseConfigFile } = await import("../../config/sources/config-file.ts");
   const bytes = new TextEncoder().encode(place.firstConfig);
   const file = parseConfigFile({ path: place.configFile, name: place.configFile, bytes, mode: 0o600 });
-  const { config: _none, ...rest } = flags;
-  return { ...(await configInput(rest, from)), file };
+  return { ...(await configInput(flags, from)), file };
 }
 
 function refuse(flags: InstallFlags, visible: readonly string[], { sessionHost }: Config): void {

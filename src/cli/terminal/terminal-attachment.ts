@@ -15,7 +15,6 @@ import { SessionSize } from "./session-size.ts";
 import { onSignals, type StopSignal, signalExitCode } from "./signals.ts";
 import { Terminal } from "./terminal.ts";
 
-/** Options of the commands that show a session on this terminal. */
 export const ATTACHMENT_FLAGS = {
   quiet: ["-q, --quiet", "do not say how to detach and how to attach again"],
   detachKeys: [
@@ -143,29 +142,21 @@ function sessionKeys(
 /** Shorter interruptions are not reported: nothing was lost. */
 const QUIET_MS = 1_000;
 
-type LinkListener = {
-  /** The connection is lost for longer than QUIET_MS. */
-  readonly lost: () => void;
-  readonly restored: () => void;
-  /** For good. */
-  readonly closed: (error: ServiceError | undefined) => void;
-};
-
-/** Decides when the user is told about the connection. */
+/** Decides when the user is told about the connection. `lost`: for longer than QUIET_MS. `closed`: for good. */
 export function watchLink(
   socket: Pick<SessionSocket, "onState" | "state">,
-  { lost, restored, closed }: LinkListener,
+  on: { lost(): void; restored(): void; closed(error: ServiceError | undefined): void },
 ): Disposable {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const changed = (state: ConnectionState): void => {
     if (state.kind !== "open" && state.kind !== "closed") {
-      if (state.isPlanned !== true) timer ??= setTimeout(lost, QUIET_MS);
+      if (state.isPlanned !== true) timer ??= setTimeout(on.lost, QUIET_MS);
       return;
     }
     clearTimeout(timer);
     timer = undefined;
-    if (state.kind === "open") restored();
-    else closed(state.error);
+    if (state.kind === "open") on.restored();
+    else on.closed(state.error);
   };
   const listening = socket.onState(changed);
   // The connection may have been lost before.

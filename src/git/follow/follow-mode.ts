@@ -28,7 +28,7 @@ export class FollowMode implements AsyncDisposable {
   readonly #parts: FollowedRepositoryParts;
   /** By the path of the main tree; kept after the end of follow mode, as requests may wait for their turn there. */
   readonly #repositories = new Map<string, FollowedRepository>();
-  /** Repositories of changed trees, by the path that was told. */
+  /** Repositories of changed trees, by the reported path. */
   readonly #searches = new KeyedSingleFlight<Repository>();
 
   constructor(parts: FollowedRepositoryParts) {
@@ -37,19 +37,14 @@ export class FollowMode implements AsyncDisposable {
 
   /** Checks the repositories of the list, which an earlier process followed. */
   resume(): void {
-    for (const { repoPath } of this.#parts.list.entries) this.hint(repoPath);
-  }
-
-  /** The repository may have changed. */
-  hint(repoPath: string): void {
-    this.#followed(repoPath)?.hint();
+    for (const { repoPath } of this.#parts.list.entries) this.#repository(repoPath).hint();
   }
 
   /** One of the repository's trees has changed. Resolves when both are in sync. Requests at the same time share a check. */
   async changed(repoPath: string): Promise<RepositoryEvent> {
     const git = this.#parts.program.at(repoPath);
     const { mainRoot } = await this.#searches.ask(repoPath, () => requireRepository(git));
-    await this.#followed(mainRoot)?.check();
+    if (this.#parts.list.get(mainRoot) !== undefined) await this.#repository(mainRoot).check();
     const followMode = this.#parts.list.get(mainRoot) !== undefined;
     return { repoPath: mainRoot, branch: await currentBranch(git), followMode };
   }
@@ -106,10 +101,6 @@ export class FollowMode implements AsyncDisposable {
     await Promise.all(
       [...this.#repositories.values()].map((repository) => repository[Symbol.asyncDispose]()),
     );
-  }
-
-  #followed(repoPath: string): FollowedRepository | undefined {
-    return this.#parts.list.get(repoPath) && this.#repository(repoPath);
   }
 
   #repository(repoPath: string): FollowedRepository {

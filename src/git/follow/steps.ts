@@ -119,7 +119,7 @@ async function headBefore(
 }
 
 /** Detaches HEAD at the commit of the files: no file changes, and a commit there reverts nothing on the branch. */
-export async function detachInPlace(git: Git, branch: string, commit: string): Promise<void> {
+async function detachInPlace(git: Git, branch: string, commit: string): Promise<void> {
   if ((await currentBranch(git)) !== branch) return;
   await git.write("update-ref", DETACHED_REF, commit);
   await git.write("update-ref", "--no-deref", "-m", "ttyhq: left behind", "HEAD", commit);

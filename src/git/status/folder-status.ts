@@ -35,7 +35,7 @@ export class FolderStatus implements Disposable {
   #isLive = false;
   #status: GitStatus | undefined;
   #found: { readonly mark: string; readonly tree: TreeStatus } | undefined;
-  /** How new the status has to be, and is. */
+  /** The status that is wanted, and the one that is known, began to be read at this time or later. */
   #wantedMs = -Infinity;
   #doneMs = -Infinity;
   #isReading = false;
@@ -99,12 +99,12 @@ export class FolderStatus implements Disposable {
     try {
       await this.#locate();
       const read = await this.#found?.tree.read(notBeforeMs);
-      // Where a repository has gone meanwhile, git has read the one around it.
+      // If the repository was removed meanwhile, git has read the enclosing one.
       if (this.#found !== undefined && (await repositoryMark(cwd)) !== this.#found.mark)
         return this.refresh();
       this.#report(read?.status);
       if (this.#watches(read)) this.refresh();
-      // Another repository may be on its way to the place of one that has gone.
+      // Another repository may be about to replace the removed one.
       if (known !== undefined && read === undefined) this.#retry.start();
       else this.#retry.stop();
     } catch (error) {

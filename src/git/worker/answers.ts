@@ -37,7 +37,7 @@ export function repositoryAnswers(parts: Parts): Answers {
 }
 
 function worktreeAnswers({ program, worktrees }: Parts) {
-  const folder = (named: NamedPath): string => absolute(program, pathOf(named));
+  const folder = (named: NamedPath): string => pathIn(program, named);
   return {
     listWorktrees: ({ query }) => worktrees.list(folder(query)),
     createWorktree: async ({ body: { path: wanted, branch, baseBranch, ...named } }, caller) => {
@@ -64,8 +64,7 @@ function worktreeAnswers({ program, worktrees }: Parts) {
 }
 
 function queryAnswers({ program }: Parts) {
-  const at = (named: NamedPath, { signal }: Caller): Git =>
-    program.at(absolute(program, pathOf(named)), signal);
+  const at = (named: NamedPath, { signal }: Caller): Git => program.at(pathIn(program, named), signal);
   return {
     repositoryInfo: ({ query }, caller) => inRepository(at(query, caller), async () => ({})),
     repositoryStatus: ({ query }, caller) =>
@@ -82,12 +81,8 @@ function queryAnswers({ program }: Parts) {
     repositorySummary: ({ query }, caller) =>
       inRepository(at(query, caller), async (git, repository) => {
         const [counts, remoteUrl = null] = await Promise.all([readCounts(git, repository), readOrigin(git)]);
-        return {
-          remoteUrl,
-          isWorktree: repository.isWorktree,
-          ...counts,
-          currentBranch: counts.currentBranch ?? null,
-        };
+        const { currentBranch = null } = counts;
+        return { remoteUrl, isWorktree: repository.isWorktree, ...counts, currentBranch };
       }),
     listBranches: ({ query }, caller) => readBranches(at(query, caller)),
     discoverRepositories: ({ query: { path, maxDepth } }, { signal }) => {
@@ -106,7 +101,7 @@ function followAnswers({ program, follow }: Parts) {
       if (dryRun) return await follow.preview({ ...request, enable });
       return enable ? await follow.enable(request) : await follow.disable(request);
     },
-    getFollow: ({ query }) => follow.status(absolute(program, pathOf(query))),
+    getFollow: ({ query }) => follow.status(pathIn(program, query)),
     gitEvent: ({ body }) => follow.changed(absolute(program, body.repoPath)),
   } satisfies Partial<Answers>;
 }
@@ -117,8 +112,8 @@ type NamedPath = {
   readonly path?: string | undefined;
 };
 
-function pathOf({ repoPath, gitRepoPath, path }: NamedPath): string {
-  return repoPath ?? gitRepoPath ?? path ?? "~";
+function pathIn(program: GitProgram, { repoPath, gitRepoPath, path }: NamedPath): string {
+  return absolute(program, repoPath ?? gitRepoPath ?? path ?? "~");
 }
 
 function absolute(program: GitProgram, path: string): string {
@@ -139,16 +134,18 @@ async function readCounts(
   { isBare }: Repository,
 ): Promise<Omit<RepositoryStatus, "isGitRepo" | "repoPath">> {
   if (isBare) return {};
-  const status = await statusOf(git);
+  const { branch, upstream, hasChanges, ...counts } = await statusOf(git);
   return {
-    ...{
-      currentBranch: status.branch,
-      hasChanges: status.hasChanges,
-      hasUpstream: status.upstream !== undefined,
-    },
-    ...{ modifiedCount: status.modified, untrackedCount: status.untracked, stagedCount: status.staged },
-    ...{ addedCount: status.added, deletedCount: status.deleted },
-    ...{ aheadCount: status.ahead ?? 0, behindCount: status.behind ?? 0 },
+    currentBranch: branch,
+    hasChanges,
+    hasUpstream: upstream !== undefined,
+    modifiedCount: counts.modified,
+    untrackedCount: counts.untracked,
+    stagedCount: counts.staged,
+    addedCount: counts.added,
+    deletedCount: counts.deleted,
+    aheadCount: counts.ahead ?? 0,
+    behindCount: counts.behind ?? 0,
   };
 }
 

@@ -130,7 +130,7 @@ async function openRegular(path: string): Promise<FileHandle> {
   refuseOther(path, await stat(path));
   const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   try {
-    // What was found a moment ago may have been replaced.
+    // The file may have been replaced since the first check.
     refuseOther(path, await file.stat());
     return file;
   } catch (error) {

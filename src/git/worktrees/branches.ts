@@ -30,7 +30,7 @@ export async function startOf(
     const message = `there is no branch ${branch}, and no commit yet that it could begin at`;
     throw new ServiceError("branch_not_found", message);
   }
-  // HEAD is another one in another working tree.
+  // HEAD differs between working trees.
   return { ref: ref === "HEAD" ? commit : ref, commit };
 }
 

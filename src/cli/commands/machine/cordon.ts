@@ -84,7 +84,7 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   const machine = isHost
     ? undefined
     : (await cordon(client, given, { cordoned: true, untilRestart })).machine;
-  const running = await remaining(client, { name: given ?? LOCAL, deadlineMs: wait ? deadline : 0, isHost });
+  const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, isHost);
   const ended = end ? running : [];
   for (const { id } of ended) await client.remove(id);
   const left = end ? [] : running;
@@ -116,14 +116,12 @@ async function cordon(
   return { machine: remote.name, cordoned: remote.cordoned ?? false };
 }
 
-/** The sessions of a machine that run at the deadline. A server may restart meanwhile; of a session host they would end. */
+/** The sessions of a machine that run at the deadline. Ignores errors of a server, which may restart with its sessions. */
 async function remaining(
   client: Client,
-  {
-    name,
-    deadlineMs,
-    isHost,
-  }: { readonly name: string; readonly deadlineMs: number; readonly isHost: boolean },
+  name: string,
+  deadlineMs: number,
+  isHost: boolean,
 ): Promise<readonly SessionRecord[]> {
   const end = performance.now() + deadlineMs;
   for (;;) {

@@ -17,7 +17,7 @@ const AnyHealth = z.looseObject({
 const health = { ...endpoints.health, reply: { status: 200, json: AnyHealth } } as const;
 const healthOfRemote = { ...health, path: "/api/remotes/:name/proxy/api/health" } as const;
 
-/** A process, with the one that it has to work with. */
+/** A process, and the peer that it must work with. */
 export type Part = {
   readonly name: string;
   /** `undefined`: it does not answer. */
@@ -25,7 +25,7 @@ export type Part = {
   /** `undefined`: of a program that implements only the specification. */
   readonly protocol?: number | undefined;
   readonly peer?: { readonly name: string; readonly version: string; readonly protocol?: number | undefined };
-  /** Whether the two need the same revision of the protocol, and otherwise versions that are one minor apart at most. */
+  /** Whether both need the same revision of the protocol; otherwise they may be at most one minor version apart. */
   readonly isBound?: boolean;
 };
 
@@ -98,10 +98,10 @@ async function remotesOf(client: Client): Promise<readonly Part[]> {
   );
 }
 
-/** What docs/upgrading.md states: HQ, remotes and command at most one minor version apart, a session host of the same protocol. */
+/** The rules of docs/upgrading.md: HQ, remotes and command at most one minor version apart, a session host of the same protocol. */
 export function examined(parts: readonly Part[]): {
   readonly parts: readonly Verdict[];
-  /** Names of what is behind the newest version, the oldest first; otherwise in the order of the parts. */
+  /** Names of the parts behind the newest version, the oldest first; equal ones in the order of the parts. */
   readonly order: readonly string[];
 } {
   const ours = parts.flatMap(({ version, protocol }) => (protocol === undefined ? [] : (version ?? [])));
