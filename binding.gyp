@@ -6,14 +6,14 @@
   "targets": [
     {
       "target_name": "ttyhq",
-      "sources": ["native/module.c", "native/unix-datagram.c"],
+      "sources": ["native/module.c", "native/peer.c", "native/pty.c", "native/unix-datagram.c"],
       "cflags": ["-Wall", "-Wextra", "-O2"],
-      # Elsewhere node-pty starts the programs.
-      "conditions": [["OS == 'linux'", {"sources": ["native/pty.c"]}]]
+      # Linux has /proc.
+      "conditions": [["OS == 'mac'", {"sources": ["native/process.c"]}]]
     }
   ],
   "conditions": [
-    ["OS == 'linux'", {
+    ["OS == 'linux' or OS == 'mac'", {
       "targets": [
         {
           "target_name": "ttyhq-run-as",

@@ -3,9 +3,11 @@
 #include <node_api.h>
 #include <stdbool.h>
 
-#ifdef __linux__
-#include "pty.h"
+#include "peer.h"
+#ifdef __APPLE__
+#include "process.h"
 #endif
+#include "pty.h"
 #include "unix-datagram.h"
 
 // node-pty opens pty masters without close-on-exec, so every program would inherit the terminals of all sessions
@@ -30,12 +32,15 @@ static bool define(napi_env env, napi_value exports, const char *name, napi_call
 
 NAPI_MODULE_INIT() {
   bool is_whole = define(env, exports, "setCloseOnExec", set_close_on_exec) &&
-                  define(env, exports, "sendUnixDatagram", send_unix_datagram);
+                  define(env, exports, "sendUnixDatagram", send_unix_datagram) &&
+                  define(env, exports, "peerUser", peer_user) && define(env, exports, "forkInPty", fork_in_pty) &&
+                  define(env, exports, "resizePty", resize_pty);
 #ifdef __linux__
-  if (has_pidfd()) {
-    is_whole = is_whole && define(env, exports, "spawnInPty", spawn_in_pty) &&
-               define(env, exports, "resizePty", resize_pty);
-  }
+  if (has_pidfd()) is_whole = is_whole && define(env, exports, "spawnInPty", spawn_in_pty);
+#endif
+#ifdef __APPLE__
+  is_whole = is_whole && define(env, exports, "readProcesses", read_processes) &&
+             define(env, exports, "readArguments", read_arguments);
 #endif
   if (!is_whole) napi_throw_error(env, NULL, "the native module of ttyhq could not be set up");
   return exports;

@@ -1,5 +1,8 @@
-// Starts a program in a new pseudo-terminal by posix_spawn(3) and reports its end from a pidfd. Linux only. forkpty(3) copies
-// the page tables of the whole process, which takes milliseconds in a large one.
+// Starts a program in a new pseudo-terminal and reports its end.
+//
+// On Linux by posix_spawn(3) and from a pidfd: fork(2) copies the page tables of the whole process, which takes milliseconds in a
+// large one. On macOS by fork(2) and from SIGCHLD: its posix_spawn(3) makes the session only after the file actions, so that no
+// terminal which they open becomes the controlling one.
 #define _GNU_SOURCE
 #include "pty.h"
 
@@ -10,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#ifdef __linux__
 #include <sys/syscall.h>
+#endif
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -18,9 +23,13 @@
 
 enum { PTS_NAME_BYTES = 64 };
 
-// A program that runs. `poll` watches its pidfd.
+// A program that runs. What is watched is its pidfd, or where that is -1 the signal SIGCHLD.
 typedef struct {
-  uv_poll_t poll;
+  union {
+    uv_handle_t handle;
+    uv_poll_t poll;
+    uv_signal_t signal;
+  } watched;
   int pidfd;
   pid_t pid;
   napi_env env;
@@ -28,10 +37,15 @@ typedef struct {
   napi_async_cleanup_hook_handle cleanup;
 } Child;
 
-static int open_pidfd(pid_t pid) {
-  // The system sets close-on-exec.
-  return (int)syscall(SYS_pidfd_open, pid, 0);
-}
+// How a program is started and its end is noticed. All return 0 or the error number.
+typedef struct {
+  // Whether the other end of the terminal has to be open before it is set, and until the program has opened it: macOS gives it
+  // its own settings at the first opening.
+  bool opens_other_end;
+  int (*spawn)(const char *slave, const char *path, char **args, char **variables, const char *cwd, pid_t *pid);
+  int (*prepare)(Child *child, uv_loop_t *loop);
+  int (*begin)(Child *child);
+} Way;
 
 // The settings of a terminal that a person types into.
 static struct termios initial_settings(void) {
@@ -44,28 +58,52 @@ static struct termios initial_settings(void) {
                [VKILL] = 21, [VREPRINT] = 18, [VINTR] = 3, [VQUIT] = 0x1c, [VSUSP] = 26, [VSTART] = 17, [VSTOP] = 19,
                [VLNEXT] = 22, [VDISCARD] = 15, [VMIN] = 1, [VTIME] = 0},
   };
+#ifdef __APPLE__
+  settings.c_cc[VDSUSP] = 25;
+  settings.c_cc[VSTATUS] = 20;
+#endif
   cfsetispeed(&settings, B38400);
   cfsetospeed(&settings, B38400);
   return settings;
 }
 
-static int resize(int fd, unsigned short cols, unsigned short rows) {
-  const struct winsize size = {.ws_col = cols, .ws_row = rows};
-  return ioctl(fd, TIOCSWINSZ, &size) == -1 ? errno : 0;
+static struct winsize size_of(uint32_t cols, uint32_t rows) {
+  return (struct winsize){.ws_col = (unsigned short)cols, .ws_row = (unsigned short)rows};
 }
 
-// Returns 0 or the error number.
-static int open_master(unsigned short cols, unsigned short rows, int *master, char *slave) {
+// With close-on-exec, and never blocking.
+static int open_ptmx(void) {
+#ifdef __linux__
+  return posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+#else
+  // Other systems need not take the other two flags here.
+  int fd = posix_openpt(O_RDWR | O_NOCTTY);
+  if (fd == -1) return -1;
+  if (fcntl(fd, F_SETFD, FD_CLOEXEC) != -1 && fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) != -1) return fd;
+  close(fd);
+  return -1;
+#endif
+}
+
+// Returns 0 or the error number. `other`: the other end, which the caller closes, or -1 where it stays closed.
+static int open_master(const Way *way, const struct winsize *size, int *master, char *slave, int *other) {
   const struct termios settings = initial_settings();
-  *master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  *master = open_ptmx();
   if (*master == -1) return errno;
   int problem = 0;
   if (grantpt(*master) == -1 || unlockpt(*master) == -1 || ptsname_r(*master, slave, PTS_NAME_BYTES) != 0 ||
-      tcsetattr(*master, TCSANOW, &settings) == -1)
+      (way->opens_other_end && (*other = open(slave, O_RDWR | O_NOCTTY | O_CLOEXEC)) == -1))
     problem = errno;
-  if (problem == 0) problem = resize(*master, cols, rows);
+  const int set = way->opens_other_end ? *other : *master;
+  if (problem == 0 && (tcsetattr(set, TCSANOW, &settings) == -1 || ioctl(set, TIOCSWINSZ, size) == -1)) problem = errno;
   if (problem != 0) close(*master);
   return problem;
+}
+
+#ifdef __linux__
+static int open_pidfd(pid_t pid) {
+  // The system sets close-on-exec.
+  return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
 // In the child a session comes first, so that the terminal that is opened then becomes its controlling terminal.
@@ -94,6 +132,44 @@ static int spawn_in(const char *slave, const char *path, char **args, char **var
   posix_spawn_file_actions_destroy(&actions);
   return problem;
 }
+#endif
+
+// In the child. Everything that is called here may be called between fork(2) and exec(2) in a process with threads.
+__attribute__((noreturn)) static void run(const char *slave, const char *path, char **args, char **variables,
+                                          const char *cwd, int report) {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+  int fd = -1, problem;
+  if (setsid() != -1 && (fd = open(slave, O_RDWR)) != -1 && ioctl(fd, TIOCSCTTY, 0) != -1 && dup2(fd, 0) != -1 &&
+      dup2(fd, 1) != -1 && dup2(fd, 2) != -1 && chdir(cwd) != -1 && sigprocmask(SIG_SETMASK, &none, NULL) != -1) {
+    if (fd > 2) close(fd);
+    execve(path, args, variables);
+  }
+  problem = errno;
+  _exit(write(report, &problem, sizeof problem) == sizeof problem ? 127 : 126);
+}
+
+// The child says over a pipe why the program was not started. The program's start closes the pipe.
+static int fork_in(const char *slave, const char *path, char **args, char **variables, const char *cwd, pid_t *pid) {
+  int report[2], problem = 0;
+  sigset_t all, before;
+  sigfillset(&all);
+  if (pipe(report) == -1) return errno;
+  if (fcntl(report[0], F_SETFD, FD_CLOEXEC) == -1 || fcntl(report[1], F_SETFD, FD_CLOEXEC) == -1) problem = errno;
+  // No handler of this process may run in the child.
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (problem == 0 && (*pid = fork()) == -1) problem = errno;
+  if (problem == 0 && *pid == 0) run(slave, path, args, variables, cwd, report[1]);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  close(report[1]);
+  if (problem == 0) {
+    while (read(report[0], &problem, sizeof problem) == -1 && errno == EINTR);
+    if (problem != 0) waitpid(*pid, NULL, 0);
+  }
+  close(report[0]);
+  return problem;
+}
 
 static void released(uv_handle_t *handle) {
   Child *child = handle->data;
@@ -102,9 +178,9 @@ static void released(uv_handle_t *handle) {
 }
 
 static void stop_watching(Child *child) {
-  if (uv_is_closing((uv_handle_t *)&child->poll)) return;
-  uv_close((uv_handle_t *)&child->poll, released);
-  close(child->pidfd);
+  if (uv_is_closing(&child->watched.handle)) return;
+  uv_close(&child->watched.handle, released);
+  if (child->pidfd != -1) close(child->pidfd);
 }
 
 // The process ends, or the thread that started the program: nobody is left to be told.
@@ -130,42 +206,75 @@ static void report(Child *child, int status) {
   napi_close_handle_scope(env, scope);
 }
 
-static void ended(uv_poll_t *poll, int problem, int events) {
-  (void)problem;
-  (void)events;
-  Child *child = poll->data;
+static void check_end(Child *child) {
   int status = 0;
   pid_t found;
   while ((found = waitpid(child->pid, &status, WNOHANG)) == -1 && errno == EINTR);
-  if (found == 0) return;
+  if (found == 0 || uv_is_closing(&child->watched.handle)) return;
   stop_watching(child);
   report(child, status);
 }
 
+#ifdef __linux__
+static void ended(uv_poll_t *poll, int problem, int events) {
+  (void)problem;
+  (void)events;
+  check_end(poll->data);
+}
+
+static int prepare_pidfd(Child *child, uv_loop_t *loop) {
+  child->pidfd = open_pidfd(child->pid);
+  if (child->pidfd == -1) return errno;
+  if (uv_poll_init(loop, &child->watched.poll, child->pidfd) == 0) return 0;
+  close(child->pidfd);
+  return ENOMEM;
+}
+
+static int begin_pidfd(Child *child) {
+  return uv_poll_start(&child->watched.poll, UV_READABLE, ended) == 0 ? 0 : ENOMEM;
+}
+
+static const Way SPAWN = {.spawn = spawn_in, .prepare = prepare_pidfd, .begin = begin_pidfd};
+#endif
+
+static void signalled(uv_signal_t *signal, int number) {
+  (void)number;
+  check_end(signal->data);
+}
+
+static int prepare_signal(Child *child, uv_loop_t *loop) {
+  child->pidfd = -1;
+  return uv_signal_init(loop, &child->watched.signal) == 0 ? 0 : ENOMEM;
+}
+
+static int begin_signal(Child *child) {
+  if (uv_signal_start(&child->watched.signal, signalled, SIGCHLD) != 0) return ENOMEM;
+  // The program may have ended before.
+  raise(SIGCHLD);
+  return 0;
+}
+
+static const Way FORK = {
+    .opens_other_end = true, .spawn = fork_in, .prepare = prepare_signal, .begin = begin_signal};
+
 // Calls `on_exit` with the exit code and the signal, once. Returns 0 or the error number.
-static int watch(napi_env env, pid_t pid, napi_value on_exit) {
+static int watch(napi_env env, const Way *way, pid_t pid, napi_value on_exit) {
   Child *child = calloc(1, sizeof *child);
   if (child == NULL) return ENOMEM;
   uv_loop_t *loop;
   child->pid = pid;
   child->env = env;
-  child->pidfd = open_pidfd(pid);
-  int problem = child->pidfd == -1 ? errno : 0;
-  if (problem == 0) {
-    if (napi_get_uv_event_loop(env, &loop) == napi_ok && uv_poll_init(loop, &child->poll, child->pidfd) == 0) {
-      child->poll.data = child;
-      if (napi_create_reference(env, on_exit, 1, &child->on_exit) == napi_ok &&
-          napi_add_async_cleanup_hook(env, abandon, child, &child->cleanup) == napi_ok &&
-          uv_poll_start(&child->poll, UV_READABLE, ended) == 0)
-        return 0;
-      stop_watching(child);
-      return ENOMEM;
-    }
-    close(child->pidfd);
-    problem = ENOMEM;
+  int problem = napi_get_uv_event_loop(env, &loop) == napi_ok ? way->prepare(child, loop) : ENOMEM;
+  if (problem != 0) {
+    free(child);
+    return problem;
   }
-  free(child);
-  return problem;
+  child->watched.handle.data = child;
+  if (napi_create_reference(env, on_exit, 1, &child->on_exit) == napi_ok &&
+      napi_add_async_cleanup_hook(env, abandon, child, &child->cleanup) == napi_ok && way->begin(child) == 0)
+    return 0;
+  stop_watching(child);
+  return ENOMEM;
 }
 
 static char *text_of(napi_env env, napi_value value) {
@@ -203,7 +312,7 @@ static napi_value number(napi_env env, int value) {
   return napi_create_int32(env, value, &result) == napi_ok ? result : NULL;
 }
 
-napi_value spawn_in_pty(napi_env env, napi_callback_info info) {
+static napi_value start(napi_env env, napi_callback_info info, const Way *way) {
   enum { PATH, ARGS, ENV, CWD, COLS, ROWS, ON_EXIT, ARGUMENTS };
   size_t count = ARGUMENTS;
   napi_value arguments[ARGUMENTS], result = NULL;
@@ -211,17 +320,19 @@ napi_value spawn_in_pty(napi_env env, napi_callback_info info) {
   if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count < ARGUMENTS ||
       napi_get_value_uint32(env, arguments[COLS], &cols) != napi_ok ||
       napi_get_value_uint32(env, arguments[ROWS], &rows) != napi_ok) {
-    napi_throw_type_error(env, NULL, "spawnInPty wants path, args, env, cwd, cols, rows, onExit");
+    napi_throw_type_error(env, NULL, "a start in a terminal wants path, args, env, cwd, cols, rows, onExit");
     return NULL;
   }
   char *path = text_of(env, arguments[PATH]), *cwd = text_of(env, arguments[CWD]);
   char **args = texts_of(env, arguments[ARGS]), **variables = texts_of(env, arguments[ENV]);
   char slave[PTS_NAME_BYTES];
-  int master = -1, problem = path == NULL || cwd == NULL || args == NULL || variables == NULL ? EINVAL : 0;
+  const struct winsize size = size_of(cols, rows);
+  int master = -1, other = -1, problem = path == NULL || cwd == NULL || args == NULL || variables == NULL ? EINVAL : 0;
   pid_t pid = 0;
-  if (problem == 0) problem = open_master((unsigned short)cols, (unsigned short)rows, &master, slave);
-  if (problem == 0 && (problem = spawn_in(slave, path, args, variables, cwd, &pid)) != 0) close(master);
-  if (problem == 0 && (problem = watch(env, pid, arguments[ON_EXIT])) != 0) {
+  if (problem == 0) problem = open_master(way, &size, &master, slave, &other);
+  if (problem == 0 && (problem = way->spawn(slave, path, args, variables, cwd, &pid)) != 0) close(master);
+  if (other != -1) close(other);
+  if (problem == 0 && (problem = watch(env, way, pid, arguments[ON_EXIT])) != 0) {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     close(master);
@@ -238,6 +349,10 @@ napi_value spawn_in_pty(napi_env env, napi_callback_info info) {
   return result;
 }
 
+napi_value fork_in_pty(napi_env env, napi_callback_info info) {
+  return start(env, info, &FORK);
+}
+
 napi_value resize_pty(napi_env env, napi_callback_info info) {
   size_t count = 3;
   napi_value arguments[3];
@@ -250,7 +365,13 @@ napi_value resize_pty(napi_env env, napi_callback_info info) {
     napi_throw_type_error(env, NULL, "resizePty wants a descriptor, cols, rows");
     return NULL;
   }
-  return number(env, -resize(fd, (unsigned short)cols, (unsigned short)rows));
+  const struct winsize size = size_of(cols, rows);
+  return number(env, ioctl(fd, TIOCSWINSZ, &size) == -1 ? -errno : 0);
+}
+
+#ifdef __linux__
+napi_value spawn_in_pty(napi_env env, napi_callback_info info) {
+  return start(env, info, &SPAWN);
 }
 
 bool has_pidfd(void) {
@@ -258,3 +379,4 @@ bool has_pidfd(void) {
   if (fd != -1) close(fd);
   return fd != -1;
 }
+#endif

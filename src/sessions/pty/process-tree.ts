@@ -1,45 +1,18 @@
-// The processes of a terminal session, from /proc (proc_pid_stat(5)). A shell gives every job its own process group; the
-// terminal session is what the groups have in common.
-import { readdirSync, readFileSync } from "node:fs";
+// The processes of a terminal session. A shell gives every job its own process group; the terminal session is what the groups
+// have in common.
 import { constants } from "node:os";
-import { setImmediate, setTimeout } from "node:timers/promises";
-import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { setTimeout } from "node:timers/promises";
 import { HANGUP_GRACE_MS, SIGKILL_WAIT_MS } from "../../protocol/limits.ts";
+import { type ProcessStat, processTable } from "./process-table.ts";
 
-/** Processes are read in slices of about 1 ms, so that a long list does not delay terminals. */
-const SLICE_PROCESSES = 64;
+const table = processTable(process.platform);
 const { SIGWINCH } = constants.signals;
 
 /** Pauses between checks of processes: the first, doubled each time up to the last. */
 const FIRST_CHECK_MS = 2;
 const LAST_CHECK_MS = 100;
 
-export type ProcessStat = {
-  readonly pid: number;
-  readonly group: number;
-  readonly session: number;
-  /** The process group that has the terminal; -1: the process has none. */
-  readonly foreground: number;
-  /** Clock ticks since boot. Identifies a process together with the pid, which may be reused. */
-  readonly startTicks: number;
-  readonly isZombie: boolean;
-};
-
-/** Parses /proc/PID/stat. The name in parentheses may contain spaces and parentheses. */
-export function parseStat(line: string): ProcessStat {
-  const afterName = line.slice(line.lastIndexOf(")") + 2).split(" ");
-  const [state, , group, session, , foreground] = afterName;
-  return {
-    pid: Number.parseInt(line, 10),
-    group: Number(group),
-    session: Number(session),
-    foreground: Number(foreground),
-    startTicks: Number(afterName[19]),
-    isZombie: state === "Z" || state === "X",
-  };
-}
-
-/** Start of a process in clock ticks since boot; undefined if there is none, or it is not readable. */
+/** Start of a process (`ProcessStat.startTicks`); undefined if there is none, or it is not readable. */
 export function startTicks(pid: number): number | undefined {
   return statIfReadable(pid)?.startTicks;
 }
@@ -60,7 +33,7 @@ const MAX_COMMAND_LENGTH = 256;
 /** The command line; empty if unknown. */
 export function commandLine(pid: number): string {
   try {
-    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").replace(/\0+$/, "").split("\0").join(" ");
+    const words = table.words(pid).join(" ");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what is shown to people has none
     return words.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").slice(0, MAX_COMMAND_LENGTH);
   } catch {
@@ -93,7 +66,7 @@ export async function endProcesses(
   if (
     leaderPid <= 1 ||
     leaderStartTicks === undefined ||
-    readStat(leaderPid)?.startTicks !== leaderStartTicks
+    table.stat(leaderPid)?.startTicks !== leaderStartTicks
   )
     return [];
   await hasBegun(leaderPid);
@@ -109,7 +82,7 @@ export async function endProcesses(
 /** A process that was just forked is in its parent's session until it has made its own. */
 async function hasBegun(leaderPid: number): Promise<void> {
   await until(performance.now() + SIGKILL_WAIT_MS, () => {
-    const leader = readStat(leaderPid);
+    const leader = table.stat(leaderPid);
     return leader === undefined || leader.isZombie || leader.session === leaderPid;
   });
 }
@@ -166,7 +139,7 @@ function areGone(members: readonly ProcessStat[], isSlow: boolean): boolean {
 }
 
 function isLiving(process: ProcessStat): boolean {
-  const now = readStat(process.pid);
+  const now = table.stat(process.pid);
   return now !== undefined && now.startTicks === process.startTicks && !now.isZombie;
 }
 
@@ -196,7 +169,7 @@ let nextReading: Promise<readonly ProcessStat[]> | undefined;
 function allProcesses(): Promise<readonly ProcessStat[]> {
   const read = (): Promise<readonly ProcessStat[]> => {
     nextReading = undefined;
-    const processes = readAll();
+    const processes = table.all();
     lastScan = processes;
     return processes;
   };
@@ -205,30 +178,14 @@ function allProcesses(): Promise<readonly ProcessStat[]> {
   return nextReading;
 }
 
-async function readAll(): Promise<readonly ProcessStat[]> {
-  const processes: ProcessStat[] = [];
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  for (const [index, pid] of pids.entries()) {
-    if (index % SLICE_PROCESSES === SLICE_PROCESSES - 1) await setImmediate();
-    const stat = readStat(Number(pid));
-    if (stat !== undefined) processes.push(stat);
-  }
-  return processes;
-}
-
 /** Undefined if there is none, or it is not readable. Throws without a free file descriptor. */
 export function readStat(pid: number): ProcessStat | undefined {
-  try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch (error) {
-    if (isErrno(error, "EMFILE") || isErrno(error, "ENFILE")) throw error;
-    return undefined;
-  }
+  return table.stat(pid);
 }
 
 function statIfReadable(pid: number): ProcessStat | undefined {
   try {
-    return readStat(pid);
+    return table.stat(pid);
   } catch {
     return undefined;
   }

@@ -57,10 +57,8 @@ export type Pty = Disposable & {
   readonly pendingInputBytes: number;
 };
 
-/** Starts a program in a new terminal session. Throws `launch_failed`. */
-export function spawnPty(program: PtyProgram, listener: PtyListener): Pty {
-  loaded ??= openNative();
-  const native = loaded;
+/** Starts a program in a new terminal session. Throws `launch_failed`. `native`: of another system, for tests. */
+export function spawnPty(program: PtyProgram, listener: PtyListener, native = thisSystem()): Pty {
   let master: Master | undefined;
   const ended = (code: number, signal: number): void => master?.exited(ptyExit(code, signal));
   const started = native.start(program, ended);
@@ -91,15 +89,20 @@ type Resize = (fd: number, cols: number, rows: number) => void;
 
 type Native = { start(program: PtyProgram, onExit: OnExit): Started; readonly resize: Resize };
 
-/** The project's module in native/. Only on Linux it starts programs. */
+// biome-ignore format: one line for each kind of argument
+type StartInPty = (
+  path: string, args: readonly string[], env: readonly string[], cwd: string,
+  cols: number, rows: number, onExit: OnExit,
+) => Started | number;
+
+/** The project's module in native/. */
 type OwnModule = {
   setCloseOnExec(fd: number): void;
-  // biome-ignore format: one line for each kind of argument
-  spawnInPty?(
-    path: string, args: readonly string[], env: readonly string[], cwd: string,
-    cols: number, rows: number, onExit: OnExit,
-  ): Started | number;
-  readonly resizePty?: Resize;
+  /** Where Linux has pidfds. */
+  readonly spawnInPty?: StartInPty;
+  /** Slower, for macOS. */
+  readonly forkInPty: StartInPty;
+  readonly resizePty: Resize;
 };
 
 /** The `native` export of node-pty; uid and gid -1 are those of this process. */
@@ -116,13 +119,18 @@ type NodePty = {
 /** Loaded on demand, since not every process hosts terminals. */
 let loaded: Native | undefined;
 
-function openNative(): Native {
+function thisSystem(): Native {
+  loaded ??= openNative(process.platform);
+  return loaded;
+}
+
+export function openNative(platform: NodeJS.Platform): Native {
   try {
     const own: OwnModule = loadNative("ttyhq.node");
-    closeInherited(own.setCloseOnExec);
-    const { spawnInPty, resizePty } = own;
-    if (spawnInPty === undefined || resizePty === undefined) return overNodePty(loadNative("pty.node"), own);
-    return { start: (program, onExit) => spawnIn(spawnInPty, program, onExit), resize: resizePty };
+    closeInherited(platform, own.setCloseOnExec);
+    const startInPty = platform === "darwin" ? own.forkInPty : own.spawnInPty;
+    if (startInPty === undefined) return overNodePty(loadNative("pty.node"), own);
+    return { start: (program, onExit) => startIn(startInPty, program, onExit), resize: own.resizePty };
   } catch (error) {
     const advice = "run `npm rebuild` with this version of Node";
     throw launchFailed(`the native modules for terminals cannot be loaded; ${advice}`, error);
@@ -144,8 +152,8 @@ function overNodePty({ fork, resize }: NodePty, { setCloseOnExec }: OwnModule): 
 }
 
 /** Programs do not inherit descriptors that the parent of this process left open, such as a lock. */
-function closeInherited(setCloseOnExec: OwnModule["setCloseOnExec"]): void {
-  for (const fd of readdirSync("/proc/self/fd").map(Number)) {
+function closeInherited(platform: NodeJS.Platform, setCloseOnExec: OwnModule["setCloseOnExec"]): void {
+  for (const fd of readdirSync(platform === "darwin" ? "/dev/fd" : "/proc/self/fd").map(Number)) {
     try {
       if (fd > 2) setCloseOnExec(fd);
     } catch {
@@ -154,16 +162,12 @@ function closeInherited(setCloseOnExec: OwnModule["setCloseOnExec"]): void {
   }
 }
 
-function spawnIn(
-  spawnInPty: NonNullable<OwnModule["spawnInPty"]>,
-  program: PtyProgram,
-  onExit: OnExit,
-): Started {
+function startIn(startInPty: StartInPty, program: PtyProgram, onExit: OnExit): Started {
   const { file, args, env, cwd, size } = program;
   const path = file.includes("/") ? file : findProgram(file, { cwd, path: env.PATH ?? "" });
   if (path === undefined) throw launchFailed(`no program ${file}`, undefined);
   const spawn = (at: string, words: readonly string[]): Started | number =>
-    spawnInPty(at, words, pairs(env), cwd, size.cols, size.rows, onExit);
+    startInPty(at, words, pairs(env), cwd, size.cols, size.rows, onExit);
   const started = spawn(path, [file, ...args]);
   // The shell runs a script without an interpreter line, as in execvp(3).
   const found = started === -constants.errno.ENOEXEC ? spawn("/bin/sh", [file, path, ...args]) : started;

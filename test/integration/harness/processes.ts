@@ -1,6 +1,6 @@
 // The processes of this machine, read from /proc, and killing them.
 import { readdirSync, readFileSync } from "node:fs";
-import { type ProcessStat, parseStat } from "../../../src/sessions/pty/process-tree.ts";
+import { type ProcessStat, parseStat } from "../../../src/sessions/pty/process-table.ts";
 
 /** Undefined when there is no such process. */
 export function processStat(pid: number): ProcessStat | undefined {

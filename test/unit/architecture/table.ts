@@ -101,7 +101,12 @@ export const PACKAGE_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   testcontainers: ["packages/testing/src/engine.ts"],
   // The native modules of node-pty and of this project, native/.
   "pty.node": ["src/sessions/pty/pty.ts"],
-  "ttyhq.node": ["src/sessions/pty/pty.ts", "src/audit/ship/syslog-receiver.ts"],
+  "ttyhq.node": [
+    "src/sessions/pty/pty.ts",
+    "src/sessions/pty/process-table.ts",
+    "src/remote/exact-socket.ts",
+    "src/audit/ship/syslog-receiver.ts",
+  ],
   ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
   yaml: ["src/config/sources/config-file.ts"],
   // Schemas are types of the project, not a collaborator.

@@ -1,12 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import {
-  endProcesses,
-  parseStat,
-  sessionProcesses,
-  startTicks,
-} from "../../../../src/sessions/pty/process-tree.ts";
+import { parseStat } from "../../../../src/sessions/pty/process-table.ts";
+import { endProcesses, sessionProcesses, startTicks } from "../../../../src/sessions/pty/process-tree.ts";
 import { triedWithoutDescriptors } from "../without-descriptors.ts";
 
 const FIELDS = "S 1 4000 4001 34816 4000 4194304 1 2 3 4 5 6 7 8 20 0 1 0 123456789 1 2";
