@@ -5,7 +5,7 @@
 // All numbers have four bytes, the highest first; a text is its length and its bytes. Read first: the texts of service,
 // user and remote host, the last may be empty. Written: 'P' TEXT a question without echo, 'E' TEXT one with echo, 'I' TEXT
 // information, 'X' TEXT an error message; 'A' asks for as many answers as there were questions since the last 'A', each a
-// text; 'D' NUMBER is PAM's code, and the end.
+// text; 'D' NUMBER is Linux-PAM's code, and the end.
 #include <security/pam_appl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -119,6 +119,17 @@ static int ask(const char *service, const char *user, const char *host) {
   return code;
 }
 
+// The number that Linux-PAM has for a code: OpenPAM, which macOS has, numbers them in another order. There, codes that are not in
+// the table get a number that is nobody's.
+static uint32_t number_of(int code) {
+  static const int CODES[] = {[6] = PAM_PERM_DENIED, [7] = PAM_AUTH_ERR,          [10] = PAM_USER_UNKNOWN,
+                              [11] = PAM_MAXTRIES,   [12] = PAM_NEW_AUTHTOK_REQD, [13] = PAM_ACCT_EXPIRED};
+  if (code == PAM_SUCCESS) return 0;
+  for (uint32_t number = 0; number < sizeof CODES / sizeof *CODES; number++)
+    if (CODES[number] == code) return number;
+  return (uint32_t)code + (PAM_AUTH_ERR == 7 ? 0 : 10000);
+}
+
 int main(void) {
   // Passwords are in this memory: no core file, and no look at it by others of the same user.
   const struct rlimit none = {0, 0};
@@ -133,6 +144,6 @@ int main(void) {
   char *host = read_text();
   int code = ask(service, user, host);
   write_all("D", 1);
-  write_number((uint32_t)code);
+  write_number(number_of(code));
   return 0;
 }

@@ -10,22 +10,29 @@
 // GROUPS is 27,100; LIMITS is nofile=1024:524288,core=0:unlimited. The program's environment comes as variables whose
 // names begin with a plus sign: under their own names LD_PRELOAD and its like would act here, where this is still root.
 // TTYHQ_CGROUP_PROCS, if there, is the file of a control group that the program is to be in.
+//
+// macOS has no control groups, keyrings or capabilities, and nothing that keeps a worker from gaining privileges.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
-#include <linux/keyctl.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+extern char **environ;
 
 enum { DIRECTORY_ABSENT = 10, NOT_A_DIRECTORY = 11, DIRECTORY_CLOSED = 12, NO_PROGRAM = 13, FAILED = 125 };
 
@@ -38,9 +45,11 @@ static const struct {
     {"cpu", RLIMIT_CPU},       {"fsize", RLIMIT_FSIZE},           {"data", RLIMIT_DATA},
     {"stack", RLIMIT_STACK},   {"core", RLIMIT_CORE},             {"rss", RLIMIT_RSS},
     {"nproc", RLIMIT_NPROC},   {"nofile", RLIMIT_NOFILE},         {"memlock", RLIMIT_MEMLOCK},
-    {"as", RLIMIT_AS},         {"locks", RLIMIT_LOCKS},           {"sigpending", RLIMIT_SIGPENDING},
-    {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},         {"rtprio", RLIMIT_RTPRIO},
-    {"rttime", RLIMIT_RTTIME},
+    {"as", RLIMIT_AS},
+#ifdef __linux__
+    {"locks", RLIMIT_LOCKS},   {"sigpending", RLIMIT_SIGPENDING}, {"msgqueue", RLIMIT_MSGQUEUE},
+    {"nice", RLIMIT_NICE},     {"rtprio", RLIMIT_RTPRIO},         {"rttime", RLIMIT_RTTIME},
+#endif
 };
 
 __attribute__((noreturn, format(printf, 2, 3))) static void quit(int code, const char *format, ...) {
@@ -114,7 +123,17 @@ static void join_control_group(const char *path) {
   close(fd);
 }
 
-static void set_groups(char *list) {
+#ifdef __APPLE__
+// Who is in more groups than the kernel keeps is in the others by the directory, until setgroups(2) cuts that off.
+static void set_groups(uid_t uid, gid_t gid, char *list) {
+  (void)list;
+  const struct passwd *user = getpwuid(uid);
+  if (user == NULL || initgroups(user->pw_name, (int)gid) == -1) quit(FAILED, "cannot set the groups");
+}
+#else
+static void set_groups(uid_t uid, gid_t gid, char *list) {
+  (void)uid;
+  (void)gid;
   gid_t *groups = calloc(strlen(list) + 1, sizeof *groups);
   if (groups == NULL) quit(FAILED, "no memory for the groups");
   size_t count = 0;
@@ -124,7 +143,9 @@ static void set_groups(char *list) {
   if (setgroups(count, groups) == -1) quit(FAILED, "cannot set the groups");
   free(groups);
 }
+#endif
 
+#ifdef __linux__
 // Root's keys would else be the program's to use: having a session keyring counts, not being its owner. Some containers
 // forbid keyrings altogether, to the program as well.
 static void leave_keyring(void) {
@@ -138,6 +159,24 @@ static void drop_capabilities(void) {
   memset(none, 0, sizeof none);
   if (syscall(SYS_capset, &header, none) == -1) quit(FAILED, "cannot drop the capabilities");
 }
+
+static void gain_no_privileges(void) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) quit(FAILED, "cannot give up gaining privileges");
+}
+#else
+// As root, setgid(2) and setuid(2) change the real, the effective and the saved one.
+static int setresgid(gid_t gid, gid_t effective, gid_t saved) {
+  return gid == effective && gid == saved ? setgid(gid) : -1;
+}
+
+static int setresuid(uid_t uid, uid_t effective, uid_t saved) {
+  return uid == effective && uid == saved ? setuid(uid) : -1;
+}
+
+static void leave_keyring(void) {}
+static void drop_capabilities(void) {}
+static void gain_no_privileges(void) {}
+#endif
 
 static void become(uid_t uid, gid_t gid) {
   if (setresgid(gid, gid, gid) == -1) quit(FAILED, "cannot become group %u", gid);
@@ -213,10 +252,10 @@ int main(int argc, char *argv[]) {
   if (is_start) own_terminal(uid, gid);
   if (is_start) join_control_group(getenv("TTYHQ_CGROUP_PROCS"));
   set_limits(argv[LIMITS]);
-  set_groups(argv[GROUPS]);
+  set_groups(uid, gid, argv[GROUPS]);
   umask((mode_t)number(argv[UMASK], 8, 0777));
   become(uid, gid);
-  if (is_worker && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) quit(FAILED, "cannot give up gaining privileges");
+  if (is_worker) gain_no_privileges();
   take_environment();
   if (!is_start && !is_search) return look_at_directory(argv[DIRECTORY]);
   enter(argv[DIRECTORY]);

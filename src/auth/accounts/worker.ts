@@ -17,7 +17,7 @@ const server = parentPeer(() => {
   process.kill(process.pid, "SIGKILL");
 });
 server.serve(ACCOUNTS.status, accountStatus);
-server.serve(ACCOUNTS.groups, findSystemGroups);
+server.serve(ACCOUNTS.groups, (name) => findSystemGroups(name));
 server.serve(ACCOUNTS.hasBlankPassword, hasBlankPassword);
 server.serve(ACCOUNTS.keyFiles, readKeyFiles);
 server.serve(ACCOUNTS.avatar, async (user) => {

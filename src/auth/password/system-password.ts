@@ -185,9 +185,8 @@ const WAYS_OUT =
 async function obstacles({ serverUser, isRoot, hasOtherUsers }: SystemLoginOptions): Promise<string[]> {
   const found: string[] = [];
   if (!(await hasService())) {
-    found.push(
-      `there is no /etc/pam.d/${PAM_SERVICE}, so PAM uses /etc/pam.d/other: copy packaging/pam.d/${PAM_SERVICE} there`,
-    );
+    const example = `packaging/pam.d/${process.platform === "darwin" ? "macos/" : ""}${PAM_SERVICE}`;
+    found.push(`there is no /etc/pam.d/${PAM_SERVICE}, so PAM uses /etc/pam.d/other: copy ${example} there`);
   }
   if (!isRoot && hasOtherUsers) {
     found.push(`the server is not root, so PAM checks only the password of ${serverUser} for it`);

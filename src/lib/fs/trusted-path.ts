@@ -75,7 +75,8 @@ export function checkOwnEntry(path: string, context: TrustContext = trustContext
   checkMode(entry, path, context);
 }
 
-export function trustContext(): TrustContext {
+/** `platform`: another one than this, for tests. */
+export function trustContext(platform = process.platform): TrustContext {
   const read = (path: string): string => {
     try {
       return readFileSync(path, "utf8");
@@ -85,7 +86,9 @@ export function trustContext(): TrustContext {
   };
   return {
     ...{ uid: process.geteuid?.() ?? ROOT, pid: process.pid },
-    ...{ passwd: read("/etc/passwd"), group: read("/etc/group"), nsswitch: read("/etc/nsswitch.conf") },
+    ...{ passwd: read("/etc/passwd"), group: read("/etc/group") },
+    // The files of macOS list no people.
+    nsswitch: platform === "darwin" ? "passwd: opendirectory" : read("/etc/nsswitch.conf"),
     mountinfo: read("/proc/self/mountinfo"),
   };
 }

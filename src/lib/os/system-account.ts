@@ -17,8 +17,6 @@ export type SystemAccount = {
 const MAX_NAME_LENGTH = 256;
 const MAX_ID = 0xff_ff_ff_fe;
 const MS_PER_DAY = 86_400_000;
-/** `getent`: not found. */
-const NOT_FOUND = 2;
 /** If /etc/shells is missing, see getusershell(3). */
 const DEFAULT_SHELLS = ["/bin/sh", "/bin/bash"];
 /** Shells that limit their users to certain programs; a session would lift that limit. */
@@ -26,17 +24,30 @@ const RESTRICTED_SHELLS: ReadonlySet<string> = new Set([
   ...["nologin", "false", "git-shell", "rbash", "rksh", "rzsh"],
 ]);
 
-/** Only a user of exactly that name, not by number or in other case. ServiceError `internal_error` if the lookup fails. */
+/** How a system tells of its users: a command, its exit code for a name that nobody has, and its answer. */
+type UserLookup = {
+  readonly command: readonly [file: string, ...args: string[]];
+  readonly notFound: number;
+  readonly parse: (line: string) => SystemAccount | undefined;
+};
+
+const GETENT: UserLookup = { command: ["getent", "passwd"], notFound: 2, parse: parsePasswdLine };
+/** macOS has no getent, and its /etc/passwd lists no people. */
+const ID: UserLookup = { command: ["id", "-P"], notFound: 1, parse: parseMasterPasswdLine };
+
+/**
+ * The user of exactly that name: the system also finds users by number or in other case, which do not count.
+ * ServiceError `internal_error` if the lookup fails.
+ */
 export async function findSystemAccount(name: string): Promise<SystemAccount | undefined> {
   if (!isAccountName(name)) return undefined;
-  const { code, stdout } = await getent("passwd", name);
-  if (code === NOT_FOUND) return undefined;
-  const account = parsePasswdLine(stdout.split("\n", 1)[0] ?? "");
+  const { command, notFound, parse } = process.platform === "darwin" ? ID : GETENT;
+  const { code, stdout } = await ask([...command, "--", name]);
+  if (code === notFound) return undefined;
+  const account = parse(stdout.split("\n", 1)[0] ?? "");
   if (code !== 0 || account === undefined) {
-    throw new ServiceError(
-      "internal_error",
-      "the users of this system cannot be looked up: see `getent passwd`",
-    );
+    const message = `the users of this system cannot be looked up: see \`${command.join(" ")}\``;
+    throw new ServiceError("internal_error", message);
   }
   return account.name === name ? account : undefined;
 }
@@ -55,12 +66,19 @@ export function parsePasswdLine(line: string): SystemAccount | undefined {
   return { name, uid, gid, home: home.startsWith("/") ? home : "/", shell: shell === "" ? "/bin/sh" : shell };
 }
 
+/** A line of master.passwd(5), which `id -P` of BSD and macOS writes: with class, change and expiry of the account. */
+export function parseMasterPasswdLine(line: string): SystemAccount | undefined {
+  const fields = line.split(":");
+  return fields.length === 10 ? parsePasswdLine(fields.toSpliced(4, 3).join(":")) : undefined;
+}
+
 /** Why an account may not log in: it has expired (which only root can see), or its shell is not a login shell. */
 export async function loginRefusal(account: SystemAccount): Promise<string | undefined> {
   if (!(await loginShells()).has(account.shell) || RESTRICTED_SHELLS.has(basename(account.shell))) {
     return `the shell ${account.shell} is not one to log in with: see /etc/shells`;
   }
-  const { code, stdout } = await getent("shadow", account.name);
+  if (process.platform === "darwin") return undefined;
+  const { code, stdout } = await ask(["getent", "shadow", "--", account.name]);
   const isExpired = code === 0 && isExpiredShadow(stdout.split("\n", 1)[0] ?? "", Date.now());
   return isExpired ? "the account has expired" : undefined;
 }
@@ -73,13 +91,32 @@ export function isExpiredShadow(line: string, now: number): boolean {
   );
 }
 
-/** The names of a user's groups; empty for an unknown user. */
-export async function findSystemGroups(name: string): Promise<readonly string[]> {
+/** The names of a user's groups; empty for an unknown user. `platform`: another one than this, for tests. */
+export async function findSystemGroups(
+  name: string,
+  platform = process.platform,
+): Promise<readonly string[]> {
   if (!isAccountName(name)) return [];
-  const { code, stdout } = await runSystemCommand("id", ["-Gnz", "--", name], {
-    timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS,
-  });
+  // macOS's id does not end names with a NUL.
+  if (platform === "darwin") return await groupsWithoutSpaces(name);
+  const { code, stdout } = await ask(["id", "-Gnz", "--", name]);
   return code === 0 ? stdout.split("\0").filter((group) => group !== "") : [];
+}
+
+/** ServiceError `internal_error` if the name of a group has a space, so that it looks like two groups. */
+async function groupsWithoutSpaces(name: string): Promise<readonly string[]> {
+  const [names, ids] = await Promise.all([ask(["id", "-Gn", "--", name]), ask(["id", "-G", "--", name])]);
+  if (names.code !== 0 || ids.code !== 0) return [];
+  const [groups, numbers] = [names.stdout.trim().split(" "), ids.stdout.trim().split(" ")];
+  if (groups.length === numbers.length) return groups;
+  const message = `the groups of ${name} cannot be told apart: the name of one has a space`;
+  throw new ServiceError("internal_error", message);
+}
+
+/** The numbers of a user's groups; empty for an unknown user. */
+export async function findGroupIds(name: string): Promise<readonly number[]> {
+  const { code, stdout } = await ask(["id", "-G", "--", name]);
+  return code === 0 ? stdout.trim().split(" ").map(Number) : [];
 }
 
 function parseId(text: string): number | undefined {
@@ -93,6 +130,6 @@ async function loginShells(): Promise<ReadonlySet<string>> {
   return new Set(lines.filter((line) => line.startsWith("/")));
 }
 
-async function getent(database: "passwd" | "shadow", name: string): Promise<Finished> {
-  return await runSystemCommand("getent", [database, "--", name], { timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS });
+async function ask([file, ...args]: readonly [file: string, ...args: string[]]): Promise<Finished> {
+  return await runSystemCommand(file, args, { timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS });
 }

@@ -2,7 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { isTimeout } from "../../lib/async/deadline.ts";
 import { nativeFile } from "../../lib/os/installation.ts";
-import { findSystemAccount, loginRefusal, type SystemAccount } from "../../lib/os/system-account.ts";
+import {
+  findGroupIds,
+  findSystemAccount,
+  loginRefusal,
+  type SystemAccount,
+} from "../../lib/os/system-account.ts";
 import { type Finished, runSystemCommand } from "../../lib/os/system-command.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -101,8 +106,9 @@ async function refuseClosed(account: SystemAccount): Promise<void> {
 
 type UserStanding = { readonly groups: readonly number[]; readonly limits: Limits };
 
-/** The current groups and limits from PAM, by runuser(1). */
+/** The current groups and limits from PAM, by runuser(1). macOS has no limits of users: those of this process hold. */
 async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
+  if (process.platform === "darwin") return { groups: await findGroupIds(name), limits: {} };
   const own = parseLimits(await readFile("/proc/self/limits", "utf8")).nofile?.hard;
   const softFiles =
     own === undefined || own === "unlimited" ? SOFT_OPEN_FILES : Math.min(SOFT_OPEN_FILES, Number(own));

@@ -147,6 +147,8 @@ test("a group without other users may write if the system's files list all users
   });
   expect(refused(sources("files [SUCCESS=merge action] systemd # sss"))).toBe(false);
   expect(refused(sources("files sss"))).toBe(true);
+  // The files of macOS list no people.
+  expect(refused({ nsswitch: trustContext("darwin").nsswitch })).toBe(true);
 });
 
 test("an open descriptor of a shell is read, whatever its name is", () => {

@@ -2,9 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   findSystemAccount,
+  findSystemGroups,
   isAccountName,
   isExpiredShadow,
   loginRefusal,
+  parseMasterPasswdLine,
   parsePasswdLine,
 } from "../../../../src/lib/os/system-account.ts";
 
@@ -38,6 +40,22 @@ test.each([
   ["a NUL", "ada:x:1000:100:Ada:/home\0/ada:/bin/bash"],
 ])("a line with %s is nobody", (_, line) => {
   expect(parsePasswdLine(line)).toBeUndefined();
+});
+
+test("the answer of macOS's `id -P` tells of a user as well", () => {
+  const line = (fields: string): string => `ada:********:501:20:${fields}:/Users/ada:/bin/zsh`;
+  const found = { name: "ada", uid: 501, gid: 20, home: "/Users/ada", shell: "/bin/zsh" };
+  expect(parseMasterPasswdLine(line(":0:0:Ada Lovelace"))).toEqual(found);
+  expect(parseMasterPasswdLine(line("staff:0:1767225600:"))).toEqual(found);
+  for (const other of ["", line("Ada Lovelace"), line(":0:0:Ada:Lovelace")])
+    expect(parseMasterPasswdLine(other), other).toBeUndefined();
+  expect(parseMasterPasswdLine(line(":0:0:Ada").replace("501", "-2"))).toBeUndefined();
+});
+
+test("the groups of a user are the same without the ends of names that Linux alone has", async () => {
+  for (const name of ["root", "nobody", "www-data", "no-such-user", "--help"])
+    expect(await findSystemGroups(name, "darwin"), name).toEqual(await findSystemGroups(name, "linux"));
+  expect(await findSystemGroups("root", "darwin")).toContain("root");
 });
 
 test("any text is a valid account or none", () => {
