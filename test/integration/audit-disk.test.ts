@@ -1,4 +1,4 @@
-// A full disk under the audit log: the service goes on, and what is missing is counted.
+// A full disk under the audit log: the service continues, and missing lines are counted.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ test("on a full disk no line is torn, lost lines are counted, and the service ke
     const body = { name: "n".repeat(200) };
     return (await askAs(token, server, `/api/sessions/${json.id}`, { method: "PATCH", body })).status;
   };
-  // All but the last page, which the log has begun.
+  // All but the last page, which the log has started.
   const ballast = join(disk.path, "ballast");
   await writeFile(ballast, Buffer.alloc(1024 * 1024)).catch(() => undefined);
   const lost = () => metric(server, "ttyhq_audit_lines_lost_total");
@@ -30,7 +30,7 @@ test("on a full disk no line is torn, lost lines are counted, and the service ke
   }, "lost lines");
   expect([...statuses]).toEqual([200]);
   const audit = new AuditLog(server.controlDir, path);
-  // What did not fit is in the file for a moment.
+  // An incomplete line is in the file for a moment.
   const before = await eventually(() => audit.lines().catch(() => undefined), "whole lines");
   await rm(ballast);
   expect(await rename()).toBe(200);
@@ -48,7 +48,7 @@ test("on a full disk no line is torn, lost lines are counted, and the service ke
   ]);
 });
 
-/** How many lines are missing, as the log itself says. */
+/** The number of missing lines, according to the log itself. */
 async function gaps(audit: AuditLog): Promise<number> {
   const gaps = (await audit.wholeLines()).filter(({ action }) => action === "audit.gap");
   return gaps.reduce((sum, { details }) => sum + Number(details?.lost), 0);

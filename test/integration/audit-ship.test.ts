@@ -1,4 +1,4 @@
-// The audit log as receivers elsewhere get it: real sockets on this machine.
+// The audit log at receivers: real sockets on this machine.
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ import { MAIN, TestServer } from "./harness/test-server.ts";
 const LOOPBACK = "127.0.0.1";
 const MESSAGE = /^<(\d+)>1 (\S+) (\S+) ttyhq (\d+) (\S+) - (\{.*\})$/;
 
-/** Something that gets lines: where it is, for --audit-ship, and what came. */
+/** A receiver of lines: its address for --audit-ship, and the received lines. */
 type Receiver = AsyncDisposable & { readonly where: string; readonly got: string[] };
 
 async function udpReceiver(): Promise<Receiver> {
@@ -32,7 +32,7 @@ async function udpReceiver(): Promise<Receiver> {
   return { where, got, [Symbol.asyncDispose]: async () => void socket.close() };
 }
 
-/** Takes messages apart by their lengths (RFC 6587). */
+/** Splits messages by their lengths (RFC 6587). */
 async function tcpReceiver(): Promise<Receiver> {
   const got: string[] = [];
   const server = createServer(async (socket) => {
@@ -55,7 +55,7 @@ async function tcpReceiver(): Promise<Receiver> {
   };
 }
 
-/** Node has no unix sockets for datagrams. */
+/** Node has no unix datagram sockets. */
 async function unixReceiver(path: string): Promise<Receiver> {
   const program = `
 import socket, sys
@@ -75,7 +75,7 @@ while True: print(receiver.recv(65536).decode(), flush=True)`;
   return { where: `syslog:${path}`, got, [Symbol.asyncDispose]: stop };
 }
 
-/** `answer`: the status for a request, `undefined` for none at all. */
+/** `answer`: the status for a request, `undefined` for no answer. */
 async function httpReceiver(answer: (request: IncomingMessage) => number | undefined): Promise<Receiver> {
   const got: string[] = [];
   const server = createHttpServer(async (request, response) => {
@@ -137,7 +137,7 @@ test("every receiver gets each line as it was written, in its order", async () =
 test("receivers that are dead, deaf or slow delay neither the server nor the file, and not its end", async () => {
   await using mute = await httpReceiver(() => undefined);
   await using refusing = await httpReceiver(() => 500);
-  // Connections are taken by the system, and never read from.
+  // The system accepts connections, and nobody reads from them.
   await using deaf = await (async () => {
     const server = createServer((socket) => void socket.pause()).listen(0, LOOPBACK);
     await once(server, "listening");
@@ -201,7 +201,7 @@ test("lines go to standard output, and one that nobody reads holds nothing up", 
     const { json } = await ask(url, "/api/auth/token", { body: { password: PASSWORD } });
     const headers = { authorization: `Bearer ${json.token}` };
     const session = await ask(url, "/api/sessions", { headers, body: { command: ["cat"] } });
-    // More than a pipe holds, which is 64 KiB.
+    // More than the 64 KiB of a pipe.
     for (let count = 0; count < 400; count++) {
       const body = { name: "n".repeat(240) };
       expect(
@@ -227,7 +227,7 @@ test("HQs that share a registry bring their audit logs together at a receiver, w
   await using one = await TestServer.start({ args, env });
   await using other = await TestServer.start({ args, env });
   const login = await logIn(one);
-  // The login of one is used, and ends, at the other.
+  // The login of one HQ is used, and ends, at the other.
   expect((await askAs(login, other, "/api/auth/logout", { method: "POST" })).status).toBe(200);
   const pids = [(await one.client().health()).pid, (await other.client().health()).pid];
   const actions = (pid: number): readonly string[] =>

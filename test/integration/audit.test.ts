@@ -130,7 +130,7 @@ test("a foreign page, a foreign name and a wrong proof are told of, a thousand o
   expect(foreign).toMatchObject({ address: LOOPBACK, details: { origin, request: "POST /api/sessions" } });
   await server.kill("SIGTERM");
   const lines = await audit.lines();
-  // One for the first and one for the others of each minute: a busy machine may take some.
+  // One for the first and one for the others of each minute: a busy machine may need several minutes.
   expect(lines.length).toBeLessThan(20);
   const told = (code: string) =>
     lines
@@ -244,7 +244,7 @@ test("on an HQ each line says on which machine it was, and machines come and go"
   for (const action of ["session.create", "session.input", "session.view", "session.end"]) {
     expect(await audit.of(action)).toMatchObject({ session: id, remote: "worker-1", address: LOOPBACK });
   }
-  // Its own log says that the HQ did it.
+  // Its own log names the HQ as the actor.
   const there = new AuditLog(fleet.remote("worker-1").controlDir);
   expect(await there.of("session.create")).toMatchObject({ session: id, method: "hq" });
   await fleet.remote("worker-1").kill("SIGTERM");

@@ -1,4 +1,4 @@
-// The picture of a user, which the page shows before anybody has logged in (contract 5.11).
+// The picture of a user, which the page shows before the login (contract 5.11).
 import { userInfo } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ask } from "./harness/http.ts";

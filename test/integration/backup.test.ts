@@ -1,5 +1,5 @@
-// The commands of docs/operations.md, as they stand there: a copy of a control directory in full use, and what a server
-// makes of it.
+// Runs the commands of docs/operations.md literally: a copy of a busy control directory, and a server that starts with
+// it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, readdir, readFile, stat } from "node:fs/promises";
@@ -66,7 +66,7 @@ test("copies that are taken under full output start, list every session, and pla
   for (const { pid } of running) expect(isRunning(pid ?? 0)).toBe(true);
 });
 
-/** What a server makes of the copy, compared with the original, of which more came meanwhile. */
+/** A server's view of the copy, compared with the original, which has changed meanwhile. */
 async function expectRestored(
   controlDir: string,
   original: TestServer,
@@ -96,7 +96,7 @@ async function expectRestored(
   }
 }
 
-/** There when it was copied, or made from the journal after the start. */
+/** Existed when it was copied, or was made from the journal after the start. */
 async function recordingOf(controlDir: string, id: string): Promise<string> {
   const path = join(controlDir, "sessions", id, "recording.cast");
   return eventually(() => readFile(path, "utf8").catch(() => undefined), "the recording");

@@ -1,4 +1,4 @@
-// The commands that need no terminal, on real sessions.
+// Commands without a terminal, on real sessions.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -60,7 +60,7 @@ test("messages have colour on a terminal only, and not where NO_COLOR is set", a
   await using terminal = await Tmux.open({ cols: 80, rows: 24 }, installation.env);
   await terminal.enter(`unset NO_COLOR FORCE_COLOR; cd ${installation.directory}; clear`);
   const lines = ["$TTYHQ logs none", "NO_COLOR=1 $TTYHQ logs none", "$TTYHQ logs none 2> file; cat -v file"];
-  // As one line: what is typed while a command runs would be echoed into its message.
+  // As one line, because input during a command would be echoed into its message.
   await terminal.enter(lines.join("; "));
   await expect.poll(async () => (await terminal.screen()).match(/^ttyhq: no /gm)).toHaveLength(3);
   const coloured = await terminal.colours();
@@ -163,7 +163,7 @@ test("status and health tell how the server is, also when it is gone", async () 
   expect(await installation.ttyhq(["health"])).toEqual({ exitCode: 0, stdout: "", stderr: "" });
   expect((await installation.ttyhq(["health", "--url", server.url])).exitCode).toBe(0);
   await server.kill();
-  // Its socket is still there: whoever probes the server must not hear that the host is well.
+  // Its socket still exists: a probe of the server must not report a healthy host.
   expect(await installation.ttyhq(["health"])).toMatchObject({
     exitCode: 1,
     stderr: expect.stringMatching(/^ttyhq: no answer/),
@@ -252,7 +252,7 @@ test("login-link prints a link that logs in once", async () => {
   expect(listed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ttyhq: ") });
 });
 
-/** The bundles that a command loads, as Node says. */
+/** The bundles that a command loads, according to Node. */
 async function bundlesOf(args: readonly string[]): Promise<readonly string[]> {
   const env = { ...process.env, NODE_DEBUG: "module" };
   const { stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], { env });

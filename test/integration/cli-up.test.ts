@@ -17,13 +17,13 @@ import { clientOf, type Up, UpCommand } from "./harness/up-command.ts";
 
 const WIDE = { cols: 160, rows: 40 };
 
-/** As a script would. */
+/** Like a script. */
 function basicClient({ url, username, password }: Up) {
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   return createClient(createSender({ url, headers: { authorization } }).send);
 }
 
-/** A program of the first remote that goes on until it is ended; it has the directory in its command line. */
+/** An endless program of the first remote, with the directory in its command line. */
 async function program(up: Up, script: string) {
   const [remote] = up.remotes;
   if (remote === undefined) throw new Error("no remote");
@@ -63,7 +63,7 @@ describe("ttyhq up", () => {
     const ticket = new URL(up.loginLink).hash.slice("#login=".length);
     const { token } = await client.call(endpoints.createToken, { body: { ticket } });
     expect(token).not.toBe("");
-    // Beside them git may look at the session's folder for a moment.
+    // git may also read the session's folder for a moment.
     const isAlone = async () => (command.processes().length === 3 ? true : undefined);
     await eventually(isAlone, "the HQ, the remote and its session host");
     expect(command.processes().join("\n")).not.toContain(up.password);

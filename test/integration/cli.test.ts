@@ -1,4 +1,4 @@
-// What a person sees who types `ttyhq run` and `ttyhq attach` into a real terminal.
+// `ttyhq run` and `ttyhq attach` in a real terminal, as a person sees them.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -86,7 +86,7 @@ describe("ttyhq run", () => {
     await terminal.enter(`$TTYHQ run -- bash -c "${program}"`);
     await terminal.shows(/^ready$/m);
     await terminal.press("C-\\");
-    // Right after the key's echo, where the shell says nothing of a sleep that the signal has ended.
+    // Right after the key's echo, if the shell does not report a sleep that the signal ended.
     await terminal.shows(/^(?:\^\\)?quit$/m);
   });
 
@@ -121,7 +121,7 @@ describe("ttyhq run", () => {
 
   test("works in a pipe: input, its end and every byte of the output", async () => {
     await using installation = await Installation.make();
-    // What comes before the terminal is told not to is echoed as well.
+    // Input before the terminal's echo is off is echoed as well.
     const script = "stty -echo; sed 's/^/got /'; exit 3";
     expect(await installation.ttyhq(["run", "--", "sh", "-c", script], "one\ntwo")).toEqual({
       exitCode: 3,
@@ -192,7 +192,7 @@ describe("ttyhq attach", () => {
       return await terminal.screen();
     };
     await expect.poll(answer).toMatch(/^23$/m);
-    // A key that was on its way when the link broke is worth a word, which goes away again.
+    // A key in flight when the link broke causes a message, which disappears again.
     await expect.poll(() => terminal.screen()).not.toContain(LOST);
   });
 
@@ -230,6 +230,6 @@ describe("ttyhq attach", () => {
   });
 });
 
-/** Takes the whole screen and switches everything on that a program may, as an editor with a mouse does. */
+/** Uses the whole screen and enables all modes of programs, like an editor with a mouse. */
 const FULL_SCREEN =
   "printf '\\033[?1049h\\033[2J\\033[?25l\\033[?1h\\033[?1003h\\033[?1006h\\033[?2004h\\033[2;20ron the alternate screen'; exec sleep 1000";

@@ -7,7 +7,7 @@ import { ask } from "./harness/http.ts";
 import { Installation } from "./harness/installation.ts";
 import { TestServer } from "./harness/test-server.ts";
 
-/** A configuration of its own beside the harness's flags. */
+/** A configuration file in addition to the harness's flags. */
 async function writeConfig(directory: string, text: string, mode = 0o600): Promise<string> {
   const path = join(directory, "config.yaml");
   await writeFile(path, text, { mode });

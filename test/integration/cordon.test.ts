@@ -1,4 +1,4 @@
-// A cordoned server starts no new sessions, and lets the running ones go on.
+// A cordoned server starts no new sessions, and running ones continue.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
 import type { Client } from "../../src/protocol/client/client.ts";

@@ -1,4 +1,5 @@
-// A server and a session host that run out of file descriptors: who is there stays, who comes is told, and it passes.
+// A server and a session host without free file descriptors: existing clients stay, new ones are refused with a reason,
+// and both recover.
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
@@ -12,7 +13,7 @@ import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
 
 const CROWD = 100;
-/** More than a server keeps free for itself, and room for a few connections. */
+/** More than a server reserves, and enough for a few connections. */
 const ROOM = 50;
 
 async function openDescriptors(pid: number): Promise<number> {
@@ -23,21 +24,21 @@ async function limit(pid: number, descriptors: number): Promise<void> {
   await promisify(execFile)("prlimit", ["--pid", `${pid}`, `--nofile=${descriptors}:`]);
 }
 
-/** Seconds of processor time that a process has used. */
+/** CPU time of a process in seconds. */
 async function processorSeconds(pid: number): Promise<number> {
   const [, fields = ""] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ");
   const [user, system] = fields.split(" ").slice(11, 13);
   return (Number(user) + Number(system)) / 100;
 }
 
-/** Over a connection of its own; undefined where there was none to be had. */
+/** Over a separate connection; undefined if none was available. */
 function askAnew({ url }: TestServer): Promise<Response | undefined> {
   const headers = { connection: "close" };
   const signal = AbortSignal.timeout(PATIENCE_MS);
   return fetch(new URL("/api/sessions", url), { headers, signal }).catch(() => undefined);
 }
 
-/** Connections that ask for nothing, as many as are taken. */
+/** Idle connections, as many as are accepted. */
 function crowd(port: number): Disposable & { readonly sockets: readonly Socket[] } {
   const sockets = Array.from({ length: CROWD }, () =>
     connect(port, "127.0.0.1")
@@ -61,7 +62,7 @@ test("a server without file descriptors keeps its connections, tells new ones, d
   await said("before");
   const port = Number(new URL(server.url).port);
   await limit(server.pid, (await openDescriptors(server.pid)) + ROOM);
-  // What the server thinks of its limit may be a second old.
+  // The server's view of its limit may be a second old.
   const refused = await eventually(async () => {
     using others = crowd(port);
     const answer = await askAnew(server);
@@ -78,11 +79,11 @@ test("a server without file descriptors keeps its connections, tells new ones, d
     code: "out_of_descriptors",
     details: {},
   });
-  // Nobody comes any more: there is nothing to do.
+  // No new clients: the server is idle.
   const [begunMs, used] = [performance.now(), await processorSeconds(server.pid)];
   await eventually(async () => (server.log.includes("are left again") ? true : undefined), "the log");
   const seconds = (performance.now() - begunMs) / 1000;
-  // It may be over already, and processor time is told in hundredths.
+  // It may be over already, and CPU time has a resolution of hundredths.
   expect((await processorSeconds(server.pid)) - used).toBeLessThan(seconds / 2 + 0.1);
   await eventually(async () => {
     const answer = await askAnew(server);
@@ -90,7 +91,7 @@ test("a server without file descriptors keeps its connections, tells new ones, d
   }, "the server as it was");
   const told = server.log.split("\n").filter((line) => line.includes("descriptors"));
   const messages = told.map((line) => JSON.parse(line).message);
-  // A crowd that was not refused in time may have come and gone before.
+  // Connections that were not refused in time may have come and gone before.
   const pair = ["out of file descriptors: new connections are refused", "file descriptors are left again"];
   expect(messages).toEqual(messages.map((_, index) => pair[index % 2]));
   expect(messages.at(-1)).toBe(pair[1]);
@@ -103,7 +104,7 @@ test("a session host without file descriptors refuses new sessions with the way 
   const { id } = await rest.run("stty -echo; echo ready; while read line; do echo said $line; done; exit 3");
   using socket = server.connect();
   using follower = Follower.attach(socket, id);
-  // What is typed before would be echoed.
+  // Earlier input would be echoed.
   await follower.shows(/ready/);
   const say = async (word: string): Promise<void> => {
     await rest.post(`/api/sessions/${id}/input`, { text: `${word}\n` });
@@ -112,7 +113,7 @@ test("a session host without file descriptors refuses new sessions with the way 
   await say("before");
   const host = await server.hostPid();
   await limit(host, (await openDescriptors(host)) + 2);
-  // What the host thinks of its limit may be a second old.
+  // The host's view of its limit may be a second old.
   const refused = await eventually(async () => {
     const answer = await rest.post("/api/sessions", { command: "true" });
     return answer.status === 503 ? answer : undefined;
@@ -137,7 +138,7 @@ test("a session host without file descriptors refuses new sessions with the way 
 test("a session host without file descriptors lives on when a program that ignores SIGTERM is to be killed, and kills it later", async () => {
   await using server = await TestServer.start();
   const rest = new Rest(server);
-  // How many tenths of a second it has outlived SIGTERM.
+  // Tenths of a second since SIGTERM.
   const { id } = await rest.run(
     "trap 'n=0' TERM; n=1000; while :; do echo $n.; n=$((n + 1)); sleep 0.1; done",
   );
@@ -146,7 +147,7 @@ test("a session host without file descriptors lives on when a program that ignor
   await follower.shows(/\b1000\./);
   const host = await server.hostPid();
   expect((await rest.post(`/api/sessions/${id}/kill`, { signal: "SIGTERM" })).status).toBe(200);
-  // Those that are open stay so.
+  // Open ones stay open.
   await limit(host, 3);
   await follower.shows(new RegExp(`\\b${KILL_GRACE_MS / 100 + 2}\\.`));
   await limit(host, 1024);

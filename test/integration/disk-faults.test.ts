@@ -1,4 +1,5 @@
-// A disk under the control directory that takes nothing for a while: sessions go on, and so do their recordings later.
+// A disk under the control directory that refuses writes for a while: sessions continue, and so do their recordings
+// later.
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../packages/testing/src/wait.ts";
@@ -16,7 +17,7 @@ const HEALED = "disk written again";
 
 const INTERRUPTED = /^recording interrupted: (\d+) bytes of output are missing here$/;
 
-/** As the session's events tell of them. */
+/** From the session's events. */
 async function gapsOf(rest: Rest, id: string): Promise<{ from: number; to: number }[]> {
   const { json } = await rest.get(`/api/sessions/${id}/events`);
   const events = z.array(z.object({ offset: z.int(), data: z.string().optional() })).parse(json);
@@ -40,7 +41,7 @@ describe("on a full disk", () => {
     expect(await metric(server, "ttyhq_journal_failures_total")).toBe(1);
     await printer.print(LINES_A_MIB);
 
-    // Nobody who comes now misses anything either.
+    // New viewers miss nothing either.
     for (const from of [0, 1.5 * MIB, 3 * MIB]) {
       using socket = server.connect();
       using late = Follower.attach(socket, id, from);
@@ -73,7 +74,7 @@ describe("on a full disk", () => {
     await using printer = await startPrinter(disk);
     const { rest, id, server } = printer;
     const makeRoom = await disk.fill();
-    // In steps, so that the viewer never is further behind than memory reaches: there is no past on the disk for it.
+    // In steps, so that the viewer stays within the output in memory: the disk has no history for it.
     for (let step = 0; step < 9; step += 1) await printer.print(LINES_A_MIB);
     await printer.recording("waiting");
     await makeRoom();
@@ -84,7 +85,7 @@ describe("on a full disk", () => {
 
     const check = async (): Promise<void> => {
       const { printed } = printer;
-      // A page of the disk may come free meanwhile, and what fits in it is kept: then there are several.
+      // A page of the disk may become free meanwhile and take some output: then there are several gaps.
       const gaps = await gapsOf(rest, id);
       expect(gaps.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(lostBytes);
       const output = async (from: number) => await rest.get(`/api/sessions/${id}/output?from=${from}`);
@@ -101,10 +102,10 @@ describe("on a full disk", () => {
       expect(cast.output === kept.join("")).toBe(true);
       const labels = cast.events.flatMap(([, kind, data]) => (kind === "m" ? [data] : []));
       expect(labels.filter((label) => INTERRUPTED.test(label))).toHaveLength(gaps.length);
-      // Lines end without a carriage return: where one wraps depends on how much of the output is kept.
+      // Lines end without a carriage return: wrapping depends on how much of the output is kept.
       const { text } = await rest.get(`/api/sessions/${id}/text`);
       expect(text.replaceAll(/\s/g, "")).toContain("1000099");
-      // Whoever resumes after the last gap misses nothing; whoever was in it is shown the screen.
+      // A viewer that resumes after the last gap misses nothing; one within it gets the screen.
       const to = starts.at(-1) ?? 0;
       using socket = server.connect();
       using after = Follower.attach(socket, id, to + 10);
@@ -140,7 +141,7 @@ describe("on a full disk", () => {
     expect(await rest.ended(shell.id)).toMatchObject({ exitCode: 1, recording: "waiting" });
     expect((await rest.get(`/api/sessions/${shell.id}/output`)).text).toBe("ready:hello\r\n");
     expect(await printer.end()).toMatchObject({ exitCode: 6, recording: "waiting" });
-    // What nobody wants any more is not waited for.
+    // Unneeded results are not waited for.
     const gone = await rest.run("echo gone");
     await rest.ended(gone.id);
     expect((await rest.send("DELETE", `/api/sessions/${gone.id}`)).status).toBe(200);
@@ -208,7 +209,7 @@ test("without inodes sessions go on with their recordings, new ones are refused 
       details: {},
     },
   ]);
-  // A write under way at the first time replaced a file, and so gave one back.
+  // A running write replaced a file the first time, which freed one.
   await disk.fillInodes();
   // Its record and its recording need files of their own.
   expect(await printer.end()).toMatchObject({ exitCode: 6 });

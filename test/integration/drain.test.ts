@@ -1,4 +1,4 @@
-// SIGTERM to a server: what it says, to whom, and in which order (docs/operations.md).
+// A server's announcements after SIGTERM, and their order (docs/operations.md).
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { expect, test } from "vitest";
@@ -14,7 +14,7 @@ import { TestServer } from "./harness/test-server.ts";
 import { VibeTunnelClient } from "./harness/vibetunnel-client.ts";
 
 const OPEN = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
-/** More than a connection and the programs on both of its sides keep in their buffers. */
+/** More than the buffers of a connection and the programs on both sides. */
 const DOWNLOAD_BYTES = 48 * 1024 * 1024;
 
 async function greeted(server: TestServer): Promise<RawSocket> {
@@ -42,7 +42,7 @@ test("a server that is told to stop is not ready at once, goes on for the delay,
     json: { code: "shutting_down", details: { status: "draining" } },
   });
   expect((await ask(server.url, "/readyz")).status).toBe(503);
-  // Alive, and everything works: on connections that are closed after their answer.
+  // Alive and fully working, on connections that are closed after their answer.
   const keepAlive = { connection: "keep-alive" };
   const health = await ask(server.url, "/api/health", { headers: keepAlive });
   expect([health.status, health.headers.connection]).toEqual([200, "close"]);
@@ -54,7 +54,7 @@ test("a server that is told to stop is not ready at once, goes on for the delay,
   for (const socket of [known, late]) {
     const notice = decodeGoAway((await socket.frame(FrameType.GOAWAY)).payload);
     expect(notice).toEqual({ afterMs: 100, jitterMs: 4, reason: "the server is shutting down" });
-    // Who knows the frame and does not go is closed in the end.
+    // A client that ignores the frame is closed in the end.
     expect(await socket.closed()).toEqual({ code: 1001, reason: "the server is shutting down" });
     expect(socket.of(FrameType.GOAWAY)).toHaveLength(1);
   }
@@ -75,7 +75,7 @@ test("a VibeTunnel client is closed with 1001 and sees no frame that it does not
   old.type(id, "two\n");
   await old.until(() => old.text(id).includes("two\r\ntwo"));
   expect(new Set(old.frames.map(({ type }) => type))).toEqual(new Set([2, 20, 22]));
-  // The WELCOME of each connection in the other order of bytes.
+  // The WELCOME of each connection in the other byte order.
   expect(old.dropped).toBe(2);
 });
 
@@ -125,7 +125,7 @@ test.each(["SIGTERM", "SIGINT"] as const)("%s while it drains ends it at once", 
   response.destroy();
 });
 
-/** The output of an ended session, of which the client reads nothing yet. */
+/** The output of an ended session, still unread by the client. */
 async function startedDownload(server: TestServer): Promise<IncomingMessage> {
   const command = ["sh", "-c", `stty raw; head -c ${DOWNLOAD_BYTES} /dev/zero`];
   const { id } = await server.client().create({ command });

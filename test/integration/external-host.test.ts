@@ -1,4 +1,4 @@
-// A session host that others start, as in a container of its own beside the server's (contract 9).
+// A session host that others start, for example in a separate container (contract 9).
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, readdir, readFile, rm, stat, symlink } from "node:fs/promises";
@@ -23,7 +23,7 @@ const ARGS = [
 ];
 const START_TIMEOUT_MS = 60_000;
 
-/** What a container runs; disposing it ends it. */
+/** A container's program; disposal ends it. */
 class Host implements AsyncDisposable {
   readonly #process: ChildProcess;
 

@@ -201,7 +201,7 @@ test("a download that nobody reads to its end is closed", async () => {
     asOwner(`/api/sessions/${id}/files?path=large`, { isHeadEnough: true }),
   );
   for (const { status } of await Promise.all(many)) expect([200, 429]).toContain(status);
-  // Those that were left make room again.
+  // Ended transfers free their slots.
   const isFree = async () => {
     const answer = await asOwner(`/api/sessions/${id}/files?path=large`, { isHeadEnough: true });
     return answer.status === 200 || undefined;
@@ -256,7 +256,7 @@ test("through an HQ files reach the session's machine, which has its own limit",
   expect((await download(asks, id, "a.txt")).text).toBe("A".repeat(100_000));
   const tooLarge = await upload(asks, id, "b.txt", new Uint8Array(100_001));
   expect(tooLarge).toMatchObject({ status: 413, json: { code: "body_too_large" } });
-  // The machine hears of the refusal as of a cut connection.
+  // The machine sees the refusal as a cut connection.
   const isClean = async () => (await readdir(cwd)).join() === "a.txt" || undefined;
   await eventually(isClean, "nothing of the other file");
   const line = await new AuditLog(fleet.hq.controlDir).line(({ action }) => action === "file.upload", "it");
@@ -311,7 +311,7 @@ test.runIf(isRoot)(
       status: 404,
       json: { code: "session_not_found" },
     });
-    // The worker may not write where its user may not.
+    // The worker may not write in places that are forbidden to its user.
     await chmod(cwd, 0o755);
     expect(await upload(one, id, "b.txt")).toMatchObject({ status: 403, json: { code: "forbidden" } });
     expect((await readdir(cwd)).sort()).toEqual(["a-2.txt", "a.txt", "link"]);

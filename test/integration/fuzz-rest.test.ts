@@ -1,4 +1,4 @@
-// Bad input over REST: nothing makes the server or its session host crash, answer 5xx, or keep what it was given.
+// Invalid input over REST: the server and its session host never crash, answer 5xx, or keep the input.
 import { Agent } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -15,25 +15,25 @@ import { TestServer } from "./harness/test-server.ts";
 
 const CALLS = 100;
 const SIDE_BY_SIDE = 6;
-/** From here on everything is loaded, and grown to the size that it works in. */
+/** From here on everything is loaded, and has its working size. */
 const WARM_ROUNDS = 30;
 const ROUNDS = WARM_ROUNDS + scaled(70);
 const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
-/** What is garbage is soon collected: the rest is what is kept. */
+/** Garbage is soon collected: the rest is retained memory. */
 const CONTEXT = {
   HOME: tmpdir(),
   NODE_OPTIONS: "--max-semi-space-size=2 --max-old-space-size=64",
 };
 const MAX_MORE_FILES = 20;
 
-/** Thousands of calls do not need as many ports. */
+/** Avoids using up ports with thousands of calls. */
 const agent = new Agent({ keepAlive: true });
 
 const UNLIMITED = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 
 let server: TestServer;
 let rest: Rest;
-/** How many calls were answered with each status. */
+/** The number of answers of each status. */
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ async function sessionIds(): Promise<string[]> {
   return [(await rest.get("/api/sessions")).json].flat().map((record) => Object(record).id);
 }
 
-/** A running session, an ended one and one that writes, where there are none by now. */
+/** Ensures a running session, an ended one and one that writes. */
 async function prepare(): Promise<void> {
   const ids = await sessionIds();
   const [one, two, three] = SESSION_IDS;
@@ -103,7 +103,7 @@ test("thousands of odd calls of all endpoints: no 5xx, no crash, memory and file
     expect(bytes - (before[index]?.bytes ?? 0)).toBeLessThan(MAX_GROWTH_BYTES);
     expect(files - (before[index]?.files ?? 0)).toBeLessThan(MAX_MORE_FILES);
   }
-  // The calls went deep enough to mean something.
+  // Proves that the calls passed the outer checks.
   const successes = [200, 201, 206].reduce((sum, status) => sum + (statuses.get(status) ?? 0), 0);
   expect(successes).toBeGreaterThan((ROUNDS * CALLS) / 4);
   expect(await server.hostPid()).toBe(host);

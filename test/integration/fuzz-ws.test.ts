@@ -1,4 +1,4 @@
-// Whatever comes over /ws: the server answers, stays, and keeps its memory.
+// Arbitrary input over /ws: the server answers, survives, and keeps its memory.
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -12,10 +12,10 @@ import { scaled } from "./harness/scale.ts";
 import { TestServer } from "./harness/test-server.ts";
 
 const FRAMES_A_ROUND = 500;
-/** These warm up the server whose memory is measured. */
+/** These warm up the server before its memory is measured. */
 const WARM_ROUNDS = 25;
 const ROUNDS = scaled(175);
-/** Heaps, caches and buffers of two processes settle somewhere; a leak of what came in would be hundreds. */
+/** Heaps, caches and buffers of two processes vary; a leak of received data would be hundreds. */
 const GROWTH_MIB = 96;
 
 let server: TestServer;
@@ -40,7 +40,7 @@ const payloads = fc.oneof(
   fc.integer({ min: 0, max: 15 }).map((flags) => encodeSubscribe({ flags: flags & 7 })),
   fc.constantFrom(encodeSize({ cols: 1, rows: 1000 }), new TextEncoder().encode("SIGNOTHING")),
 );
-/** Never input or a signal to the one session that runs: what it does is not what is tested. */
+/** Never input or a signal to the one running session, which is not under test. */
 const wellFormed = fc
   .tuple(types, ids, payloads)
   .map(([type, id, payload]) => encodeFrame(FrameType.PING, id.slice(0, 60), payload).with(3, type));
@@ -52,11 +52,11 @@ const mutated = fc
   .map(([frame, at, byte]) => frame.with(at % frame.length, byte));
 const messages = fc.oneof(wellFormed, aboutSession, mutated, fc.uint8Array({ maxLength: 100 }));
 
-/** Sends all of them, however often the server closes for what they are, and waits until it has dealt with them. */
+/** Sends all of them, reconnecting whenever the server closes, and waits until it has processed them. */
 async function send(frames: readonly Uint8Array[]): Promise<void> {
   let socket = await open();
   for (const [index, frame] of frames.entries()) {
-    // 16 bad frames in a row close a connection: a good one in between keeps this one.
+    // 16 bad frames in a row close a connection: a good one in between keeps it open.
     if (index % 10 === 9) socket.send(encodeFrame(FrameType.PING, "", new Uint8Array(1)));
     if (socket.readyState !== WebSocket.OPEN) socket = await open();
     socket.send(frame);

@@ -34,7 +34,7 @@ beforeAll(async () => {
     rightsNow: ({ rights }) => rights,
   });
   admin = access.of({ rights: ALL });
-  // Somebody at the HQ who happens to have the name of the user that the machine's sessions run as.
+  // A user of the HQ with the same name as the user of the machine's sessions.
   namesake = access.of({ rights: OWN, owner: TESTER });
   own = await admin.sessions.create(CreateSession.parse({ command: ["cat"], remoteId: "local" }));
 });

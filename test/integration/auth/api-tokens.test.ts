@@ -1,4 +1,4 @@
-// Tokens for programs: made, listed and revoked over REST and by the command line, and what they may do.
+// Tokens for programs: created, listed and revoked over REST and by the command line, and their rights.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";

@@ -1,4 +1,4 @@
-// With --require-second-factor a password alone makes no passkey: an administrator's code and the password do.
+// With --require-second-factor the first passkey needs an administrator's code in addition to the password.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Authenticator } from "../harness/authenticator.ts";
 import { ttyhq } from "../harness/command.ts";

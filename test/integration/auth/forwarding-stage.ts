@@ -1,4 +1,4 @@
-// The reverse proxy in front of whatever a test puts there in place of the server, for somebody who is logged in.
+// The reverse proxy in front of a test's replacement for the server, with a logged-in user.
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Duplex } from "node:stream";
@@ -26,7 +26,7 @@ const log = createLogger({ level: "silent", destination: { write: () => true } }
 
 export class ForwardingStage implements AsyncDisposable {
   readonly url: string;
-  /** The cookie of somebody who is logged in. */
+  /** The cookie of a logged-in user. */
   readonly cookie: string;
   readonly upstream: Server;
   readonly proxy: ReverseProxy;
@@ -42,7 +42,7 @@ export class ForwardingStage implements AsyncDisposable {
     this.#scope = scope;
   }
 
-  /** `renew`: whether a login stands that is not known to; it does, unless a test says otherwise. */
+  /** `renew`: whether an unknown login is valid; true unless a test overrides it. */
   static async open(
     answer: RequestListener,
     { renew = async (last) => last }: Partial<Pick<ProviderLoginParts, "renew">> = {},
@@ -99,7 +99,7 @@ export class ForwardingStage implements AsyncDisposable {
     return new TlsClient({ ca: CA });
   }
 
-  /** What is answered to these lines, sent as they are, by somebody who is logged in. The connection is closed then. */
+  /** The answer to these raw lines, sent with a login. The connection is closed afterwards. */
   async say(lines: readonly string[], body = ""): Promise<string> {
     const socket = await this.client().raw(this.url);
     const { host } = new URL(this.url);
@@ -122,7 +122,7 @@ async function textOf(socket: Duplex): Promise<string> {
   try {
     for await (const chunk of socket) text += String(chunk);
   } catch {
-    // A connection that is reset has said what it had to.
+    // A connection that is reset has already delivered its answer.
   }
   return text;
 }

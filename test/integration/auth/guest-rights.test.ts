@@ -1,4 +1,5 @@
-// What a share link allows its guests, now and after a change, at a server and through an HQ, and what they are told of others.
+// The rights of a share link's guests, before and after a change, at a server and through an HQ, and their view of
+// other users.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
@@ -51,7 +52,7 @@ describe.each(["a server", "a remote of an HQ"])("a session of %s", (where) => {
     expect((await owner.ask(`/api/sessions/${session.id}`)).json).toMatchObject({ cols: 80, rows: 24 });
   });
 
-  /** Every way to change the size of a session, and then typing. */
+  /** Every way to change the size of a session, and then input. */
   async function attackSize(guest: Person, { id }: SessionRecord): Promise<void> {
     const path = `/api/sessions/${id}`;
     const body = { cols: 10, rows: 10 };
@@ -110,7 +111,7 @@ describe.each(["a server", "a remote of an HQ"])("a session of %s", (where) => {
 });
 
 test("who watches and who types is told to those who ask, and to guests without the names of users", async () => {
-  // The HQ answers for its own viewers, wherever the session runs.
+  // The HQ answers for its own viewers, also of remote sessions.
   const session = await owner.start({ command: ["cat"], cwd: "/", remoteId: workerId });
   const made = await owner.share(session, "type");
   const guest = guestOf(made);
@@ -143,7 +144,7 @@ test("who watches and who types is told to those who ask, and to guests without 
   const path = `/api/sessions/${session.id}`;
   await owner.ask(`${path}/shares/${made.id}`, { method: "PATCH", body: { mode: "view" } });
   await told(theirs, 2, (all) => all[1]?.mayType === false);
-  // Over REST it is unknown which of a link's guests asks.
+  // Over REST it is unknown which of a link's guests makes the request.
   expect(viewersIn(await guest.ask(`${path}/viewers`))).toMatchObject([
     { name: "User" },
     { kind: "guest", mayType: false, isYou: false },
@@ -151,7 +152,7 @@ test("who watches and who types is told to those who ask, and to guests without 
   expect(viewersIn(await owner.ask(`${path}/viewers`))).toMatchObject([{ isYou: true }, { name: called }]);
   const other = Person.named(hq, people.other);
   expect(await other.ask(`${path}/viewers`)).toMatchObject(refused(404, "session_not_found"));
-  // The remote knows its own viewers, of which the HQ is one.
+  // The remote knows its own viewers, including the HQ.
   const there = await Person.named(worker, people.one).ask(`${path}/viewers`);
   expect(viewersIn(there)).toMatchObject([{ name: "HQ", kind: "hq" }]);
   const { ticket } = (await guest.ask("/api/auth/ws-ticket", { method: "POST" })).json;
@@ -170,7 +171,7 @@ function viewersIn({ json }: { readonly json: unknown }): readonly SessionViewer
   return SessionViewer.array().parse(json);
 }
 
-/** The last list that came, as soon as it has so many viewers and is the one. */
+/** The last received list, once it has that many viewers and matches. */
 function told(
   socket: RawSocket,
   count: number,

@@ -1,4 +1,4 @@
-// What a guest of a share link gets to see, by every endpoint and frame: the screen, and nothing of what is around it.
+// A share link's guest sees the screen, and nothing else of the session, by every endpoint and frame.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
@@ -11,7 +11,7 @@ import { People, Person } from "../harness/people.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
 const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
-/** Every way to ask for output over /ws. */
+/** Every way to subscribe to output over /ws. */
 const SUBSCRIPTIONS: readonly { readonly flags: number; readonly from?: Subscribe["from"] }[] = [
   { flags: Stdout | Events },
   { flags: Stdout | Events | Offsets },
@@ -31,9 +31,9 @@ const VIEWS = [
     "/events?from=0",
   ],
 ];
-/** Of an ended session alone: it goes on for as long as that runs. */
+/** Only for an ended session: it lasts as long as the session runs. */
 const STREAMS = ["/recording", "/recording?follow=1", "/stream", "/stream?after=1"];
-/** All that a guest is told of a session. */
+/** All members of a session's record for a guest. */
 const TOLD = [
   ...[
     "access",
@@ -53,7 +53,7 @@ const TOLD = [
   ...["lastModified", "lostBytes", "name", "outputBytes", "recording", "rows", "sessionId", "startedAt"],
   ...["status", "title", "viewers", "workingDir"],
 ];
-/** Fills the scrollback, sets the screen behind the alternate one, and shows a screen with neither. */
+/** Fills the scrollback, sets the screen behind the alternate one, and then shows a screen with neither. */
 const SCRIPT = [
   "stty -echo",
   "for i in $(seq 60); do echo scrolled-canary-$i; done",
@@ -84,7 +84,7 @@ async function remoteId(): Promise<string | undefined> {
   return (await admin.ask("/api/remotes")).json[0]?.id;
 }
 
-/** Everything that a guest can get hold of by asking, and all frames of `/ws`. */
+/** Everything that a guest can request, and all frames of `/ws`. */
 async function sightOf(guest: Person, { id }: SessionRecord, views = VIEWS): Promise<string> {
   const answers = await Promise.all(views.map((view) => guest.ask(`/api/sessions/${id}${view}`)));
   const list = await guest.ask("/api/sessions");
@@ -142,7 +142,7 @@ describe.each(["this machine", "a remote behind an HQ"])("a guest of a session o
     const sight = await sightOf(guest, session);
     for (const secret of ["hidden-argument", people.one, "/tmp", "worker"])
       expect(sight).not.toContain(secret);
-    // Whoever made the link sees all of it.
+    // The link's creator sees all of it.
     expect(await sightOf(owner, session)).toContain("hidden-argument");
   });
 

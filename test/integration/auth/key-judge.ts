@@ -1,4 +1,4 @@
-// Who lets a key in: sshd, or ttyhq, which reads the same file of the same user.
+// A judge of keys: sshd, or ttyhq, which reads the same file of the same user.
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { SshDaemon } from "./ssh-daemon.ts";
 import { SystemUser } from "./system-user.ts";
 
 const run = promisify(execFile);
-/** The built one: each verdict starts it, and from its sources that takes four times as long. */
+/** The built program: each verdict starts it, and starting from sources takes four times as long. */
 const WORKER = join(dirname(MAIN), "account-worker.js");
 
 export type Judgement = { readonly sshd: boolean; readonly ttyhq: boolean };
@@ -20,7 +20,7 @@ export type Place = "127.0.0.1" | "::1";
 
 export class KeyJudge implements AsyncDisposable {
   readonly user: SystemUser;
-  /** The key that wants to be let in, as a line of OpenSSH, and one that does not matter. */
+  /** The tested key as an OpenSSH line, and another key. */
   readonly line: string;
   readonly other: string;
   readonly #sshd: SshDaemon;
@@ -69,7 +69,7 @@ export class KeyJudge implements AsyncDisposable {
     return join(this.ssh, "authorized_keys");
   }
 
-  /** A new home with that file in it, everything as ssh-copy-id leaves it. Letters of `text` are bytes. */
+  /** A new home with that file, with the permissions that ssh-copy-id sets. Letters of `text` are bytes. */
   async install(text: string, name = "authorized_keys"): Promise<void> {
     await this.user.emptyHome();
     await mkdir(this.ssh, { mode: 0o700 });
@@ -77,7 +77,7 @@ export class KeyJudge implements AsyncDisposable {
     await this.write(join(this.ssh, name), text);
   }
 
-  /** A file of the user's that nobody else may read. */
+  /** A file of the user that nobody else may read. */
   async write(path: string, text: string): Promise<void> {
     await writeFile(path, Buffer.from(text, "latin1"));
     await chmod(path, 0o600);
@@ -88,7 +88,7 @@ export class KeyJudge implements AsyncDisposable {
     await chown(path, this.user.uid, this.user.gid);
   }
 
-  /** Who lets the key in from there. */
+  /** The users whom the key logs in from there. */
   async judge(from: Place = "127.0.0.1"): Promise<Judgement> {
     const key = readPublicKey(this.line) ?? { bytes: new Uint8Array() };
     const [sshd, ttyhq] = await Promise.all([

@@ -1,4 +1,4 @@
-// A server that people log in to with SSH keys, and a client that does.
+// A server with SSH keys, and a client that logs in with them.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Answer, ask } from "../harness/http.ts";
@@ -11,16 +11,16 @@ type KeyServerOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** How a key and a signature are written. */
+/** The encodings of a key and a signature. */
 export type Spelling = { readonly key?: "line" | "blob"; readonly signature?: "raw" | "ssh" };
 export type Proof = { readonly challengeId: string; readonly publicKey: string; readonly signature: string };
 
 export class KeyServer implements AsyncDisposable {
   readonly server: TestServer;
   readonly agent: SshAgent;
-  /** A key that logs the server's own user in. */
+  /** A key that logs in the server's own user. */
   readonly key: string;
-  /** The address of whoever asks. */
+  /** The client's address. */
   readonly #from: string;
   readonly #resources = new AsyncDisposableStack();
 
@@ -31,7 +31,7 @@ export class KeyServer implements AsyncDisposable {
     this.#from = from;
   }
 
-  /** Without limits but that of failed logins. `args` beside the limits; keys are on unless others are given. */
+  /** Without limits except for failed logins. `args` in addition to the limits; by default keys are enabled. */
   static async start({ args = ["--enable-ssh-keys"], env = {} }: KeyServerOptions = {}): Promise<KeyServer> {
     await using stack = new AsyncDisposableStack();
     const agent = stack.use(await SshAgent.start());
@@ -43,7 +43,7 @@ export class KeyServer implements AsyncDisposable {
     return started;
   }
 
-  /** The same server and key for a client of another address: failed logins of others do not count for it. Owns nothing. */
+  /** The same server and key for a client of another address, whose failed logins count separately. Owns nothing. */
   at(address: string): KeyServer {
     return new KeyServer(this, address);
   }
@@ -63,7 +63,7 @@ export class KeyServer implements AsyncDisposable {
     return ask(this.server.url, `/api/auth/${path}`, { body, from });
   }
 
-  /** A challenge and the answer to it. */
+  /** A challenge and its signature. */
   async prove(user?: string, key = this.key, spelling: Spelling = {}): Promise<Proof> {
     const { json } = await this.post("challenge", user === undefined ? {} : { userId: user });
     const message = Buffer.from(json.challenge, "base64");
@@ -76,7 +76,7 @@ export class KeyServer implements AsyncDisposable {
     };
   }
 
-  /** The whole way, to the answer of /ssh-login. */
+  /** The complete login, up to the answer of /ssh-login. */
   async logIn(user?: string, key = this.key, from?: string): Promise<Answer> {
     return await this.post("ssh-login", await this.prove(user, key), from);
   }
@@ -86,7 +86,7 @@ export class KeyServer implements AsyncDisposable {
   }
 }
 
-/** Starts one for the tests of a file. Each call of the returned function is a client of an address of its own. */
+/** Starts one for the tests of a file. Each call of the returned function is a client with its own address. */
 export function useKeyServer(): () => KeyServer {
   const keys = useShared(() => KeyServer.start());
   let clients = 0;

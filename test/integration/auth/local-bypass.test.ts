@@ -1,4 +1,4 @@
-// --allow-local-bypass: this machine needs no login, and nothing that only looks like it gets in (contract 5.10).
+// --allow-local-bypass: this machine needs no login; requests that only look local are refused (contract 5.10).
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ask, shakeHands } from "../harness/http.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.disposeAsync());
 
-/** An address of this machine that is not loopback. */
+/** A non-loopback address of this machine. */
 function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   const found = all.find(({ internal, family }) => !internal && family === "IPv4");
@@ -26,7 +26,7 @@ function ownAddress(): string {
   return found.address;
 }
 
-/** Whether it gets in, over REST and over /ws. */
+/** Whether it is admitted, over REST and over /ws. */
 async function isLetIn(server: TestServer, headers: Record<string, string>, from?: string): Promise<boolean> {
   const url = server.url.replace("0.0.0.0", "127.0.0.1").replace("localhost", "127.0.0.1");
   const rest = await ask(url, "/api/sessions", { headers, ...(from === undefined ? {} : { from }) });
@@ -91,7 +91,7 @@ test("whoever is let in is the server's own user, and a page of another origin i
   const refused = await ask(open.url, "/api/sessions", { headers, body: { command: ["true"] } });
   expect(refused.json.code).toBe("origin_not_allowed");
   expect((await shakeHands(open.url, "/ws", headers)).status).toBe(403);
-  // A name that was bound anew to this machine is not one of its own.
+  // A rebound name is not a name of this machine.
   const rebound = { host: "evil.example", origin: "http://evil.example" };
   expect((await ask(open.url, "/api/sessions", { headers: rebound })).status).toBe(401);
 });

@@ -1,4 +1,4 @@
-// Debian's nginx in place of our own proxy: --enable-proxy-serve --proxy-external (specification 5.4, contract 5.9).
+// Debian's nginx instead of our own proxy: --enable-proxy-serve --proxy-external (specification 5.4, contract 5.9).
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { ask, shakeHands } from "../harness/http.ts";
@@ -85,11 +85,11 @@ test("an event stream comes as it happens", async () => {
 
 test("nobody passes for this machine through nginx, not even where it says nothing of itself", async () => {
   await using plain = await Nginx.start({ to: server.url });
-  // Straight to the server, this machine needs no login.
+  // Directly at the server, this machine needs no login.
   expect((await ask(server.url, "/api/sessions")).status).toBe(200);
   expect((await ask(plain.url, "/api/sessions")).status).toBe(401);
   expect((await ask(plain.url, "/api/sessions", { headers: { host: "localhost" } })).status).toBe(401);
-  // nginx as it comes: HTTP/1.0, the server's own address for a Host, and no word of the client.
+  // nginx's defaults: HTTP/1.0, the server's own address as Host, and no information about the client.
   expect((await ask(plain.url, "/untold/api/sessions")).status).toBe(401);
 });
 

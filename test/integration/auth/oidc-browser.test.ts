@@ -12,7 +12,7 @@ test("somebody opens the page, signs in at the provider, works in a terminal, an
   // The server's own user.
   provider.person = { sub: "1", preferred_username: "server", name: "Ada Lovelace" };
   await using chromium = await Chromium.start();
-  // Its authority is one of this test alone.
+  // A test certificate authority.
   await using driver = await chromium.open(origin, { ignoreHTTPSErrors: true });
   const { page } = driver;
   await page.getByRole("button", { name: "Sign in (login)" }).click();

@@ -1,4 +1,4 @@
-// Who somebody is at a provider decides who they are here: a verified email, or issuer and subject, and nothing else.
+// The user of an account at a provider: a verified email, or issuer and subject, and nothing else.
 import { expect, test } from "vitest";
 import { OidcStage, useOidcStage } from "./oidc-stage.ts";
 
@@ -10,7 +10,7 @@ const stage = useOidcStage({
   ],
 });
 
-/** Who somebody of these claims is on the server; `undefined`: nobody. */
+/** The server's user for these claims; `undefined`: nobody. */
 async function userOf(claims: Readonly<Record<string, unknown>>): Promise<unknown> {
   const at = stage();
   at.provider.person = { sub: "1", hd: "example.com", ...claims };
@@ -70,7 +70,7 @@ test("the claim that an option trusts is the name; an email that is not verified
   expect(await userOfNamed({ preferred_username: "ada", email: "eve@example.com" })).toBe("ada");
   expect(await userOfNamed({ email: "eve@example.com", email_verified: true })).toBe(`${issuer}#1`);
   expect(await userOfNamed({ preferred_username: `${issuer}#42` })).toBe(`${issuer}#1`);
-  // The configured user is named by no option, and is not the provider's user of that name.
+  // No option names the configured user, who is not the provider's user of that name.
   expect(await userOfNamed({ preferred_username: "server" })).toBeUndefined();
 });
 

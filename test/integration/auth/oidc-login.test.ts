@@ -60,7 +60,7 @@ test("the cookies are for this host, over TLS, and for no script; the one of the
   );
   await stage().logIn(client);
   expect(client.cookies(origin).get(LOGIN_COOKIE)).toMatch(/^[\w-]{90,128}$/);
-  // Of the logins that were begun and finished nothing is left.
+  // Begun and finished logins leave nothing behind.
   const names = [...client.cookies(origin).keys()];
   expect(names.filter((name) => name.startsWith("__Host-ttyhq-begun")).length).toBe(1);
 });
@@ -134,7 +134,7 @@ test("a code works once", async () => {
   expect([again.status, thief.cookies(origin).get(LOGIN_COOKIE)]).toEqual([403, undefined]);
 });
 
-/** The query with which the provider sends a browser back, before it goes there. */
+/** The query of the provider's redirect, without following it. */
 async function callbackOf(client: TlsClient): Promise<string> {
   const { origin } = tools();
   let url = (await client.visit(`${origin}/`)).url;

@@ -1,4 +1,4 @@
-// Logging out of the reverse proxy, and what is kept of logins (contract 5.9).
+// Logging out of the reverse proxy, and stored logins (contract 5.9).
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
@@ -25,7 +25,7 @@ test("logging out ends the login here and at the provider", async () => {
   expect([out.status, to.origin, to.pathname]).toEqual([303, provider.issuer, "/session/end"]);
   expect(to.searchParams.get("post_logout_redirect_uri")).toBe(`${origin}/.proxy/logged-out`);
   expect(to.searchParams.get("id_token_hint")).toMatch(/^eyJ/);
-  // The cookie is gone from the browser, and good for nothing where it is not.
+  // The browser has lost the cookie, and elsewhere it is invalid.
   expect(client.cookies(origin).get(LOGIN_COOKIE)).toBeUndefined();
   expect((await thief.ask(`${origin}/api/auth/config`)).status).toBe(401);
   await expect(thief.webSocket(origin, { origin })).rejects.toThrow("status 401");
@@ -77,7 +77,7 @@ test("a page of another origin logs nobody out", async () => {
     expect([refused.status, refused.json.code]).toEqual([403, "origin_not_allowed"]);
   }
   expect(await userOf(client)).toBe("ada@example.com");
-  // The proxy's own page, in browsers that keep the origin to themselves.
+  // The proxy's own page, in browsers that hide the origin.
   const headers = { origin: "null", "sec-fetch-site": "same-origin" };
   expect((await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers })).status).toBe(303);
 });

@@ -1,4 +1,4 @@
-// A login at a provider lasts for as long as the provider says so, and a provider need not always be there.
+// A login at a provider lasts as long as the provider renews it, and survives outages of the provider.
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
@@ -13,12 +13,12 @@ import { OidcStage, useOidcStage } from "./oidc-stage.ts";
 const SHORT = 3;
 const stage = useOidcStage({ accessTokenLifetime: SHORT });
 
-/** How often the provider renewed a login, of somebody or of all. */
+/** The number of renewals at the provider, of a user or of all. */
 function renewals(sub = ""): number {
   return stage().provider.grants.filter((grant) => grant.startsWith(`refresh_token ${sub}`)).length;
 }
 
-/** Time that passes: so many renewals of ADA, who has something open. */
+/** Lets time pass: that many renewals of ADA, who has an open connection. */
 async function pass(count: number): Promise<void> {
   const before = renewals("1");
   await eventually(async () => (renewals("1") >= before + count ? true : undefined), "renewals");
@@ -121,7 +121,7 @@ test("a login that nobody uses is not renewed until somebody does", async () => 
 });
 
 test("while the provider is down, a login that it stood by goes on, and then is over", async () => {
-  // Long enough for a look at the login that is late.
+  // Long enough for a late check of the login.
   await using longer = await OidcStage.open({ accessTokenLifetime: 5 * SHORT });
   const client = longer.browser();
   await longer.logIn(client);

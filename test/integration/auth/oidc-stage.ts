@@ -1,4 +1,4 @@
-// A provider, and a server behind its own proxy whose people log in there, for the tests of one file.
+// A provider, and a server behind its own proxy with logins there, for the tests of one file.
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { ADA, LoginProvider, type LoginProviderOptions, logInAt } from "../harness/login-provider.ts";
 import { OpensslAuthority } from "../harness/openssl-authority.ts";
@@ -6,7 +6,7 @@ import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
 import type { TestServer } from "../harness/test-server.ts";
 import { type Page, TlsClient } from "../harness/tls-client.ts";
 
-/** What the proxy knows a browser by that has logged in. */
+/** The cookie of a logged-in browser. */
 export const LOGIN_COOKIE = "__Host-ttyhq-login";
 
 export class OidcStage implements AsyncDisposable {
@@ -16,7 +16,7 @@ export class OidcStage implements AsyncDisposable {
   readonly origin: string;
   readonly #scope: AsyncDisposableStack;
 
-  /** What a test asks for again and again, short. */
+  /** Short names for common requests. */
   get tools() {
     const { provider, origin, authority, server } = this;
     return {
@@ -39,7 +39,7 @@ export class OidcStage implements AsyncDisposable {
     this.#scope = scope;
   }
 
-  /** `args`: beside those that name the provider. `users`: those who may log in, by default everybody. */
+  /** `args`: in addition to those of the provider. `users`: those who may log in, by default everybody. */
   static async open(
     options: Omit<LoginProviderOptions, "origins"> & {
       readonly isDown?: boolean;
@@ -57,12 +57,12 @@ export class OidcStage implements AsyncDisposable {
     return new OidcStage({ authority, provider, server, origin }, scope.move());
   }
 
-  /** With no cookies yet. */
+  /** Without cookies. */
   browser(): TlsClient {
     return new TlsClient({ ca: this.authority.cert });
   }
 
-  /** Where one is led who presses every button. */
+  /** The final address after pressing every button. */
   logIn(client: TlsClient, path = "/"): Promise<Page> {
     return logInAt(client, `${this.origin}${path}`);
   }
@@ -84,7 +84,10 @@ function everybody(): readonly string[] {
   return ["--allow-user", "*"];
 }
 
-/** Opened before the tests of the file; after each the provider is as it was. The returned function is for within tests. */
+/**
+ * Opened before the tests of the file; each test starts with an unchanged provider. The returned function is for use
+ * within tests.
+ */
 export function useOidcStage(options: Parameters<typeof OidcStage.open>[0] = {}): () => OidcStage {
   let stage: OidcStage | undefined;
   beforeAll(async () => {

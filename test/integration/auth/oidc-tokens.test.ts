@@ -1,4 +1,4 @@
-// What a provider says of somebody counts if it is signed by it, for this server, for this login, and now.
+// A provider's tokens count only if they are signed by it, for this server, for this login, and now.
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import jwt from "jsonwebtoken";
 import { expect, test } from "vitest";
@@ -11,13 +11,13 @@ const stage = useOidcStage();
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
-/** The lines of the log that say why the provider was not believed. */
+/** The log lines with the reason for a rejected token. */
 function refusals(): readonly string[] {
   const lines = stage().server.log.split("\n").slice(0, -1);
   return lines.filter((line) => line.includes("login provider gave no login"));
 }
 
-/** Logs in, which fails; the reason that the log gives. */
+/** Tries to log in; returns the reason in the log. */
 async function refusedBecause(client: TlsClient): Promise<string> {
   const before = refusals().length;
   const page = await stage().logIn(client);

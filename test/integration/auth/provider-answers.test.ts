@@ -1,4 +1,4 @@
-// What a provider answers when it is asked whether a login stands, and what that means for the login.
+// A provider's answers to the renewal of a login, and their effect.
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { expect, test } from "vitest";
@@ -20,7 +20,7 @@ const breakingOff: Answer = (response) => {
   response.write("{", () => response.destroy());
 };
 
-/** What becomes of a renewal that is answered so. */
+/** The result of a renewal with that answer. */
 async function outcomeOf(answer: Answer): Promise<unknown> {
   await using server = createServer(({ url }, response) => {
     if (url === "/token") answer(response);

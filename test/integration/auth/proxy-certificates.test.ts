@@ -1,4 +1,4 @@
-// The reverse proxy of --enable-proxy-serve, where client certificates prove who asks (contract 5.9).
+// The reverse proxy of --enable-proxy-serve with client certificates (contract 5.9).
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
@@ -16,7 +16,7 @@ import type { TestServer } from "../harness/test-server.ts";
 import { TlsClient } from "../harness/tls-client.ts";
 
 const DAY_S = 86_400;
-/** How long a certificate is good that is to expire while it is used. */
+/** The lifetime of a certificate that expires during its use. */
 const SHORT_S = 10;
 const scope = new AsyncDisposableStack();
 let authority: OpensslAuthority;
@@ -79,7 +79,7 @@ test("whoever has one works with sessions of their own, over REST and over /ws",
   const grace = clientWith(await authority.issue({ subject: `/CN=${other}` }));
   expect((await grace.ask(`${origin}/api/sessions`)).json).toEqual([]);
   expect((await grace.ask(`${origin}/api/sessions/${made.json.id}`)).status).toBe(404);
-  // So that its user can go.
+  // Allows disposing its user.
   expect((await ada.ask(`${origin}/api/sessions/${made.json.id}`, { method: "DELETE" })).status).toBe(200);
 });
 
@@ -113,7 +113,7 @@ test("headers that say who asks are the proxy's own, whatever a client sends", a
     ...{ "x-ttyhq-local": "guess", "ttyhq-on-behalf-of": "server", "x-forwarded-for": "127.0.0.1" },
   };
   expect((await client.ask(`${origin}/api/auth/config`, { headers: said })).json.user).toBe("ada");
-  // Nor does the proof get out.
+  // The secret does not get out either.
   const log = server.log;
   expect(log).not.toContain("guess");
 });
@@ -129,7 +129,7 @@ test("a token of the service counts for more than the certificate, which is aske
   await expect(
     clientWith().ask(`${origin}/api/auth/verify`, { headers: { authorization } }),
   ).rejects.toThrow();
-  // Whom the server takes the caller for without a token.
+  // The server's user for the caller without a token.
   expect((await ada.ask(`${origin}/api/auth/config`, { headers: { authorization } })).json.user).toBe("ada");
 });
 

@@ -1,4 +1,5 @@
-// Whose headers say who asks: those of this machine alone, and only where that was asked for (specification 5.4, contract 5.9).
+// Identity headers are accepted only from this machine, and only if an option says so (specification 5.4, contract
+// 5.9).
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ttyhq } from "../harness/command.ts";
@@ -46,7 +47,7 @@ test("the page hears the name and the picture that the proxy says, as far as the
   const ada = { login: "ada@example.com", name: "Ada Løvelace", profilePic: "https://x.example/a.png" };
   expect(await told({ "proxy-user-name": name, "proxy-user-profile-pic": ada.profilePic })).toMatchObject({
     ...{ user: ada.login, proxyUser: ada },
-    // As VibeTunnel's page knows it.
+    // In VibeTunnel's format.
     ...{ tailscaleAuth: true, authenticatedUser: ada.login, tailscaleUser: ada },
   });
   const plain = { login: "ada@example.com", name: "ada@example.com" };

@@ -1,4 +1,4 @@
-// How requests go through the reverse proxy: whole, in order, no faster than they are taken, and never as two.
+// The reverse proxy forwards requests completely, in order, with back-pressure, and never as two.
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -14,7 +14,7 @@ import { ForwardingStage } from "./forwarding-stage.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Answers with what it was asked. */
+/** Echoes its request. */
 async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await collectBytes(request, 256 * MEBIBYTE);
   const { method, url, rawHeaders } = request;
@@ -34,7 +34,7 @@ test("method, path, query and body arrive as they were sent", async () => {
       const lines = [`${method} ${path} HTTP/1.1`, "Host: $HOST", `Content-Length: ${body?.length ?? 0}`];
       const text = await stage.say(lines, body);
       const said = JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4));
-      // A question mark with nothing after it is no query.
+      // A question mark without a query is dropped.
       expect([said.method, said.url, said.length]).toEqual([
         method,
         path.replace(/\?$/, ""),
@@ -80,7 +80,7 @@ test("the body of a DELETE is a body and no other request, chunked as well", asy
     );
     expect([method, text]).toEqual([method, expect.stringContaining(`"length":${inner.length}`)]);
   }
-  // Whatever was left on a kept connection would be read with the next request.
+  // Leftover bytes on a kept connection would be read as part of the next request.
   await stage.say(["GET /after HTTP/1.1", "Host: $HOST"]);
   expect(seen).toEqual(["DELETE /outer", "OPTIONS /outer", "GET /outer", "POST /outer", "GET /after"]);
 });
@@ -117,7 +117,7 @@ test.each([
     response.end();
   });
   const text = await stage.say(lines, lines.some((line) => line.includes("chunked")) ? "0\r\n\r\n" : "");
-  // Where the parser itself finds out too late, the connection is cut.
+  // If the parser notices too late, the connection is cut.
   expect(text).toMatch(/^(?:HTTP\/1\.1 400 |$)/);
   expect(count).toBe(0);
 });

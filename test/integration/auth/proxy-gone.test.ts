@@ -1,4 +1,4 @@
-// Clients of the reverse proxy that leave while their login is looked at.
+// Clients of the reverse proxy that leave while their login is checked.
 import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import type { ProviderAnswer } from "../../../src/proxy/provider/provider-answer.ts";
@@ -26,7 +26,7 @@ test("for a request whose client left before its login was known to stand nothin
   socket.write(`GET /left HTTP/1.1\r\nHost: localhost\r\nCookie: ${cookie}\r\n\r\n`);
   const answer = await withDeadline(asked.promise, PATIENCE_MS, "the question for the login");
   socket.destroy();
-  // By the time that somebody else is refused, the proxy knows that the first is gone.
+  // When another client is refused, the proxy already knows that the first has left.
   expect((await stage.client().ask(`${stage.url}/`)).status).toBe(401);
   stands.resolve({ ...answer, validForMs: 3_600_000 });
   expect((await stage.client().ask(`${stage.url}/`, { headers: { cookie } })).status).toBe(200);

@@ -1,4 +1,4 @@
-// Whose sessions one may see and touch (contract 5.7).
+// The sessions that a user may see and change (contract 5.7).
 import { userInfo } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
@@ -31,7 +31,7 @@ afterAll(async () => {
   await people[Symbol.asyncDispose]();
 });
 
-/** Everything that can be asked about one session. */
+/** All requests about one session. */
 const QUESTIONS: readonly (readonly [string, Question])[] = [
   ["", {}],
   ["", { method: "PATCH", body: { name: "mine now" } }],

@@ -24,9 +24,9 @@ import type { TestServer } from "../harness/test-server.ts";
 import { SystemUser } from "./system-user.ts";
 
 const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const;
-/** As an HQ forwards them; sessions are created by its own endpoint alone. */
+/** Forwarded by an HQ; only its own endpoint creates sessions. */
 const FORWARDED = /^\/api\/(?:sessions|worktrees|git|repositories|cleanup-exited)(?:\/|$)/;
-/** Of `sessions/nothing`, which has no POST. */
+/** For `sessions/nothing`, which has no POST. */
 const FORWARDED_NEEDS: ReadonlyMap<EndpointName, Permission> = new Map([
   ["proxyGet", "sessions:view"],
   ["proxyPost", "remotes:manage"],
@@ -37,7 +37,7 @@ const names = Object.keys(ENDPOINT_NEEDS) as EndpointName[];
 
 const isRoot = process.getuid?.() === 0;
 const scope = new AsyncDisposableStack();
-/** One user of each role; a user of this system where that is what logs in. */
+/** One user of each role; a user of this system if the server checks system passwords. */
 const users = new Map<Role, string>();
 const userOf = (role: Role): Person => Person.named(hq, users.get(role) ?? "");
 let people: People;
@@ -45,7 +45,7 @@ let hq: TestServer;
 let worker: TestServer;
 let session: SessionRecord;
 let guests: Readonly<Record<ShareMode, Person>>;
-/** API tokens, by the scope that they have. */
+/** API tokens, by their scope. */
 const programs = new Map<readonly Permission[], Person>();
 
 beforeAll(async () => {
@@ -81,7 +81,7 @@ afterAll(async () => {
 
 type Caller = { readonly who: () => Person; readonly rights: Rights };
 
-/** Each permission that a token can have alone, where it can be alone, and tokens of a lower role. */
+/** Each permission that a token can have alone, and tokens of a lower role. */
 const SCOPED: readonly { readonly role: Role; readonly scope: readonly TokenScope[] }[] = [
   ...TokenScope.options
     .filter((permission) => permission !== "sessions:manage")
@@ -108,7 +108,7 @@ const CALLERS: readonly (readonly [string, Caller])[] = [
   ]),
 ];
 
-/** Nothing of that name is there, so that nothing comes of what is allowed. */
+/** Nothing of that name exists, so allowed requests have no effect. */
 function pathOf({ path }: Pick<Endpoint, "path">): string {
   return path
     .replace("/proxy/*path", "/proxy/sessions/nothing")
@@ -116,9 +116,9 @@ function pathOf({ path }: Pick<Endpoint, "path">): string {
     .replaceAll(/:\w+/g, "nothing");
 }
 
-/** For want of a permission; a folder, say, may be forbidden to everybody. */
+/** Refused for lack of a permission; a folder may also be forbidden to everybody. */
 function isRefused({ status, text, json }: Answer): boolean {
-  // Of an answer without an end the head alone was read.
+  // Of an endless answer only the head was read.
   if (text === "") return status === 403;
   return json?.code === "forbidden" && /does not have|share link opens/.test(json.error);
 }
@@ -133,7 +133,7 @@ describe.each(CALLERS)("%s", (_, { who, rights }) => {
   test("has the endpoints of the table, and no others", async () => {
     const wrong: string[] = [];
     for (const name of names) {
-      // Only the socket of the server itself gets a link.
+      // Only the server's own socket returns a link.
       if (name === "createLoginLink") continue;
       const need = ENDPOINT_NEEDS[name];
       const isAllowed = permits(rights, need) && permits(rights, FORWARDED_NEEDS.get(name) ?? need);
@@ -190,7 +190,7 @@ test("without a login nothing answers but what is open", async () => {
     const method = METHODS[endpoints[name].method];
     const body = method === "GET" ? {} : { body: {} };
     const { json } = await ask(hq.url, pathOf(endpoints[name]), { method, ...body });
-    // An HQ that takes machines without credentials has its registry open.
+    // An HQ that admits machines without credentials has an open registry.
     const isOpen = ENDPOINT_NEEDS[name] === "open" || endpoints[name].access === "registry";
     if ((json?.code === "unauthorized") === isOpen) wrong.push(name);
   }

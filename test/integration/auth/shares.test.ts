@@ -1,4 +1,4 @@
-// Links that open one session to whoever has them.
+// Links that open one session to anyone who has them.
 import { readFile, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";

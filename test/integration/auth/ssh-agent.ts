@@ -1,4 +1,4 @@
-// OpenSSH's own agent: it holds keys made by ssh-keygen, and signs with them as every client of SSH has it signed.
+// OpenSSH's own agent: it holds keys of ssh-keygen, and signs for SSH clients.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -39,7 +39,7 @@ export class SshAgent implements AsyncDisposable {
     return agent;
   }
 
-  /** A new key, as a line of OpenSSH. */
+  /** A new key, as an OpenSSH line. */
   async newKey(): Promise<string> {
     this.#keys += 1;
     const file = join(this.#directory, `key-${this.#keys}`);
@@ -70,7 +70,7 @@ export class SshAgent implements AsyncDisposable {
     return join(this.#directory, "socket");
   }
 
-  /** One question and its answer, each with its length before it. */
+  /** A request and its answer, each with a length prefix. */
   async #ask(question: Uint8Array): Promise<Buffer> {
     const socket = connect(this.#socket);
     socket.write(string(question));

@@ -1,11 +1,11 @@
-// Debian's sshd beside us, as the judge: what it lets in to a terminal we let in, and what it refuses we refuse.
+// Compares with Debian's sshd: keys that get a terminal there log in here, and refused ones do not.
 import { chmod } from "node:fs/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SEED, scaled } from "../harness/scale.ts";
 import { KeyJudge, type Place } from "./key-judge.ts";
 
-/** A file, of the key's line; `true` where it lets the key in. */
+/** A file with the key's line; `true` if it admits the key. */
 type Row = readonly [name: string, isLetIn: boolean, file: (line: string, other: string) => string, Place?];
 
 async function judgeAll(judge: KeyJudge, rows: readonly Row[]): Promise<void> {
@@ -158,7 +158,7 @@ test("files that nobody thought of are read as sshd reads them", async () => {
     ...['from="*"', 'from="127.0.0.0/8,!::1"', 'from="!*.1,::*"', 'environment="A=\\""', 'tunnel="any'],
     ...['expiry-time="20991231Z"', 'expiry-time="20200101"', 'permitopen="a:1"', 'permitlisten="*"'],
   );
-  // `restrict,pty` is refused here, and let in by sshd: below.
+  // `restrict,pty` is refused here, and accepted by sshd: below.
   const isJudgedAlike = (each: readonly string[]): boolean =>
     !(each.includes("restrict") && each.includes("pty"));
   const options = fc
@@ -179,12 +179,12 @@ test("files that nobody thought of are read as sshd reads them", async () => {
 test("what sshd lets in and ttyhq does not: that much stricter it is meant to be", async () => {
   await using judge = await KeyJudge.start();
   const rows: readonly Row[] = [
-    // The contract names the option; that a later one gives the terminal back is meant for sshd.
+    // The contract names the option; a later option that restores the terminal is meant for sshd.
     ["restrict,pty", false, withOptions("restrict,pty")],
     ["no-pty,pty", false, withOptions("no-pty,pty")],
-    // Nothing is forwarded here, so the names of ports are not known.
+    // ttyhq forwards nothing, so it does not know the names of ports.
     ["the name of a port", false, withOptions('permitopen="localhost:http"')],
-    // No more is read than MAX_AUTHORIZED_KEYS_BYTES.
+    // At most MAX_AUTHORIZED_KEYS_BYTES are read.
     ["a larger file", false, (line) => `${line}\n${"#".repeat(1024 * 1024)}\n`],
   ];
   const verdicts: object[] = [];
@@ -193,7 +193,7 @@ test("what sshd lets in and ttyhq does not: that much stricter it is meant to be
     verdicts.push({ name, ...(await judge.judge()) });
   }
   expect(verdicts).toEqual(rows.map(([name]) => ({ name, sshd: true, ttyhq: false })));
-  // Debian trusts a group that has no other members; OpenSSH as it is elsewhere trusts none, and neither do we.
+  // Debian trusts a group without other members; upstream OpenSSH trusts none, and neither do we.
   await judge.install(judge.line);
   await chmod(judge.file, 0o660);
   expect(await judge.judge()).toEqual({ sshd: true, ttyhq: false });

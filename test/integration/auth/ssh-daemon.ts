@@ -1,4 +1,4 @@
-// Debian's sshd, on a port of loopback and with a configuration of its own.
+// Debian's sshd, on a loopback port with a separate configuration.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -11,14 +11,14 @@ import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 
 const run = promisify(execFile);
-/** The default key exchange costs each login 60 ms of processor time. */
+/** The default key exchange costs each login 60 ms of CPU time. */
 const KEY_EXCHANGE = "KexAlgorithms=curve25519-sha256";
-/** Proves that the program is the one that was asked for, and that it has a terminal. */
+/** Proves that the requested program runs, and that it has a terminal. */
 const COMMAND = "test -t 0 && echo a terminal of $((6 * 7))";
 
 /**
- * Takes root. Keys log in, and nothing else; everything about keys is as sshd has it when nobody says anything. Accounts
- * are judged by sshd itself, or by PAM as Debian sets it up.
+ * Needs root. Only keys log in; all key options have sshd's defaults. Accounts are judged by sshd itself, or by PAM as
+ * Debian configures it.
  */
 export class SshDaemon implements AsyncDisposable {
   readonly #process: ChildProcess;
@@ -41,7 +41,7 @@ export class SshDaemon implements AsyncDisposable {
     const pam = `UsePAM ${accounts === "pam" ? "yes" : "no"}`;
     const rules = ["StrictModes yes", "PidFile none", "PrintMotd no", "MaxStartups 100"];
     await writeFile(config, `${[...places, ...ways, pam, ...rules].join("\n")}\n`);
-    // Where sshd locks its unprivileged half in; its service makes it otherwise.
+    // sshd's privilege separation directory, which its service would create.
     await mkdir("/run/sshd", { recursive: true, mode: 0o755 });
     const child = spawn("/usr/sbin/sshd", ["-D", "-e", "-f", config], {
       stdio: ["ignore", "ignore", "pipe"],
@@ -50,7 +50,7 @@ export class SshDaemon implements AsyncDisposable {
     return new SshDaemon(child, directory, port);
   }
 
-  /** Whether that key gets a terminal with a program of one's choice in it. `privateKey`: its file. */
+  /** Whether that key gets a terminal with a chosen program. `privateKey`: its file. */
   async letsIn(user: string, privateKey: string, at: "127.0.0.1" | "::1" = "127.0.0.1"): Promise<boolean> {
     const options = ["BatchMode=yes", "IdentitiesOnly=yes", "StrictHostKeyChecking=no", "LogLevel=QUIET"];
     const files = ["-F", "none", "-i", privateKey, "-o", "UserKnownHostsFile=/dev/null"];
@@ -69,7 +69,7 @@ export class SshDaemon implements AsyncDisposable {
   }
 }
 
-/** ssh fails where it is not let in; anything else than its exit code is a fault of the test. */
+/** ssh fails if it is refused; any exit code but that is a fault of the test. */
 function outputOf(error: unknown): { readonly stdout: string } {
   if (error instanceof Error && "stdout" in error && "code" in error && typeof error.code === "number") {
     return { stdout: String(error.stdout) };
@@ -82,7 +82,7 @@ async function listening(child: ChildProcess): Promise<void> {
   let log = "";
   for await (const line of createInterface({ input: child.stderr })) {
     log += `${line}\n`;
-    // Of both addresses it says so, the second one last; what it says from then on nobody needs, but it must go on.
+    // It prints a line for both addresses, the second one last; later output is unused but must be drained.
     if (/listening on 127\.0\.0\.1/i.test(line)) {
       child.stderr.resume();
       return;

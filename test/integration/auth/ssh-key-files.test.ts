@@ -1,4 +1,4 @@
-// Debian's sshd beside us, as the judge of whose file counts, and whose account.
+// Compares with Debian's sshd: trusted files and valid accounts.
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { KeyJudge } from "./key-judge.ts";
 
 const run = promisify(execFile);
 const NOBODY = 65_534;
-/** A group of several users, for all that anybody knows. */
+/** A group that may have several users. */
 const USERS = 100;
 const GAMES = 60;
 

@@ -13,13 +13,13 @@ const REFUSED = {
   ...{ code: "invalid_credentials", details: {} },
 };
 
-/** A server for the tests that leave its keys and its log alone. */
+/** A server for the tests that do not change its keys and do not read its log. */
 const client = useKeyServer();
 
 const verify = (server: TestServer, token: string) =>
   ask(server.url, "/api/auth/verify", { headers: { authorization: `Bearer ${token}` } });
 
-/** What of an answer may tell somebody something. */
+/** The parts of an answer that could reveal information. */
 function visible({ status, headers, json }: Answer): object {
   const { date: _, "x-request-id": __, ...others } = headers;
   return { status, headers: others, json };

@@ -1,4 +1,4 @@
-// Login with the password of a user of this system, asked of its PAM.
+// Login with the password of a user of this system, checked by its PAM.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -31,7 +31,7 @@ test.runIf(isRoot)(
     };
 
     expect(await logIn(user.name, PASSWORD)).toMatchObject({ status: 200, json: { user: user.name } });
-    // The name that has just logged in is known to the server without asking the system.
+    // The server knows the name of a recent login without asking the system.
     const refusals = await Promise.all([
       logIn(user.name, "wrong"),
       logIn(closed.name, PASSWORD),

@@ -1,4 +1,4 @@
-// A user of this system who is there for one test.
+// A temporary user of this system, for one test.
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 
 const run = promisify(execFile);
 
-/** Takes root. The user has no password, so keys alone log in, and a home that is below no directory others may write. */
+/** Needs root. The user has no password, so only keys log in, and a home below no directory that others may write. */
 export class SystemUser implements AsyncDisposable {
   readonly name: string;
   readonly uid: number;
@@ -38,7 +38,7 @@ export class SystemUser implements AsyncDisposable {
     return user;
   }
 
-  /** Makes the home anew, with nothing in it. */
+  /** Recreates the empty home. */
   async emptyHome(): Promise<void> {
     await rm(this.home, { recursive: true, force: true });
     await mkdir(this.home);
@@ -51,7 +51,7 @@ export class SystemUser implements AsyncDisposable {
     await unlocked("usermod", [...args, this.name]);
   }
 
-  /** The account is gone, the home stays. */
+  /** Removes the account, but not the home. */
   async remove(): Promise<void> {
     if (this.#isRemoved) return;
     this.#isRemoved = true;
@@ -64,7 +64,7 @@ export class SystemUser implements AsyncDisposable {
   }
 }
 
-/** The list of users is locked while another test changes it: exit code 1, or 10 for that of groups. */
+/** Another test may hold the lock of the user list: exit code 1, or 10 for that of groups. */
 async function unlocked(command: string, args: readonly string[]): Promise<void> {
   await eventually(
     async () => {

@@ -1,11 +1,11 @@
-// --trusted-proxy: what proxies in front say of where a request came from, and what anybody else may say (contract 4.2, 5.8).
+// --trusted-proxy: proxies in front report the origin of a request; nobody else may (contract 4.2, 5.8).
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { ask, shakeHands } from "../harness/http.ts";
 import { PASSWORD, passwordServer } from "../harness/password-server.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
-/** The proxy, and somebody who is none. */
+/** The proxy, and a client that is none. */
 const PROXY = "127.0.0.8";
 const OTHER = "127.0.0.9";
 const scope = new AsyncDisposableStack();
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.disposeAsync());
 
-/** A login that fails, of a user of its own each time, so that only the address counts. */
+/** A failed login, with a different user each time, so that only the address counts. */
 let guesses = 0;
 async function guess(from: string, forwarded?: string): Promise<number> {
   guesses += 1;
@@ -67,7 +67,7 @@ test("the proxy's own name and scheme are what the page's origin is compared wit
   for (const origin of ["http://term.example.com", "http://inner:4020", "https://evil.example", "null"]) {
     expect([origin, await change({ ...through, origin }, PROXY)]).toEqual([origin, 403]);
   }
-  // From anybody else these headers say nothing.
+  // From anybody else these headers are ignored.
   expect(await change({ ...through, origin: "https://term.example.com" }, OTHER)).toBe(403);
   expect(await change({ ...through, origin: "http://inner:4020" }, OTHER)).toBe(200);
 });

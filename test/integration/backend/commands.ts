@@ -5,7 +5,7 @@ import type { Follower } from "../harness/follower.ts";
 import { viewText } from "../harness/view-bytes.ts";
 import { codeOf, type Stage } from "./stage.ts";
 
-/** Of the session itself: counts of its repository may come at any time. */
+/** Events of the session itself: counts of its repository may come at any time. */
 function told({ events }: Pick<Follower, "events">): Follower["events"] {
   return events.filter(({ kind }) => kind !== "git-status");
 }

@@ -1,4 +1,4 @@
-// What SessionBackend promises, as one suite that every implementation has to pass.
+// The contract of SessionBackend, as one suite that every implementation must pass.
 import { afterAll, beforeAll, describe } from "vitest";
 import { describeCommands } from "./commands.ts";
 import { describeFollowing } from "./following.ts";

@@ -85,7 +85,7 @@ export function describeFollowing(stage: Stage): void {
       const removed = (event: ServerEvent): boolean =>
         event.type === "session-removed" && event.sessionId === id;
       await events.first(removed);
-      // What is known of it beside may change at any time.
+      // Other members may change at any time.
       const own = events.all.filter(({ type, sessionId }) => sessionId === id && type !== "session-changed");
       expect(own.map(({ type: kind }) => kind)).toEqual([
         "session-start",

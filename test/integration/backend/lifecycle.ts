@@ -53,7 +53,7 @@ export function describeLifecycle(stage: Stage): void {
         const exit = await events.first(({ type, sessionId }) => type === "session-exit" && sessionId === id);
         expect(exit.exitCode).toBe(3);
         const types = events.all.filter(({ sessionId }) => sessionId === id).map(({ type }) => type);
-        // What is known of it beside may change at any time.
+        // Other members may change at any time.
         const steps = types.filter((type) => type !== "session-changed");
         expect(steps).toEqual(["session-start", "session-exit"]);
         expect(await stage.backend.get(id)).toMatchObject({
@@ -75,7 +75,7 @@ export function describeLifecycle(stage: Stage): void {
 
   describe("rename", () => {
     test("changes the name of a running and of an ended session, and tells once", async () => {
-      // Where there is no repository, whose counts may come at any time.
+      // In a folder without a repository, whose counts may come at any time.
       const { id } = await stage.create({ command: "cat", name: "before", cwd: "/" });
       await using events = ServerEvents.of(stage.backend);
       expect(await stage.backend.rename(id, "after é")).toMatchObject({ id, name: "after é" });
@@ -108,7 +108,7 @@ export function describeLifecycle(stage: Stage): void {
         ),
       );
       expect(answers).toEqual(ids.map(() => ["exited", "removed"]));
-      // Their ids are free again, and nothing of the old ones is left.
+      // Their ids are free again, and nothing of the old sessions is left.
       for (const id of ids.slice(0, 5)) {
         await stage.create({ id, command: "true" });
         expect(await stage.ended(id)).toMatchObject({ outputBytes: 0, exitCode: 0 });

@@ -1,4 +1,4 @@
-// The terminals of this process, in a control directory of their own.
+// Terminals of this process, in a control directory of their own.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 import type { StatusSource } from "../../../src/sessions/user-folders.ts";
 import type { BackendUnderTest } from "./stage.ts";
 
-/** The user whom programs run as. */
+/** The user of the programs. */
 export const TESTER = "tester";
 
 export async function ownTerminals({

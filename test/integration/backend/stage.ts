@@ -1,4 +1,4 @@
-// Where the conformance suite plays: a backend, and what the tests do with it again and again.
+// The environment of the conformance suite: a backend, and common steps of the tests.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ import type { SessionBackend } from "../../../src/sessions/backend.ts";
 import { Follower } from "../harness/follower.ts";
 import { viewText } from "../harness/view-bytes.ts";
 
-/** What an implementation brings. Disposing it ends whatever it started. */
+/** The parts of an implementation. Disposal ends everything that it started. */
 export type BackendUnderTest = AsyncDisposable & {
   readonly backend: SessionBackend;
-  /** What every create needs there, such as the remote that it is for. */
+  /** Options of every session there, such as its remote. */
   readonly place?: CreateSessionBody;
 };
 
-/** A shell that does what it is told and echoes nothing of that. */
+/** A shell that runs commands and echoes nothing. */
 const QUIET_SHELL = ["sh", "-c", 'stty -echo; echo ready; while read -r line; do eval "$line"; done'];
 
 export class Stage implements AsyncDisposable {
@@ -55,7 +55,7 @@ export class Stage implements AsyncDisposable {
     return this.create({ command: ["sh", "-c", script] });
   }
 
-  /** A script that says `ready` first: it has, and its follower has seen it. */
+  /** A script that prints `ready` first; resolves when its follower has seen it. */
   async ready(script: string): Promise<{ id: string; follower: Follower }> {
     const { id } = await this.run(script);
     const follower = await this.follow(id);
@@ -71,7 +71,7 @@ export class Stage implements AsyncDisposable {
     return Follower.subscribe(this.backend, id);
   }
 
-  /** Waits for the pattern in all of the output, what was before the follower came included. */
+  /** Waits until all of the output, including that before the follower, matches the pattern. */
   async shows(follower: Follower, pattern: RegExp): Promise<void> {
     const { id, offset } = follower;
     const earlier = await viewText(this.backend, id, { kind: "output", from: 0, to: offset });
@@ -85,7 +85,7 @@ export class Stage implements AsyncDisposable {
     return this.backend.write(id, new TextEncoder().encode(text));
   }
 
-  /** The record of a session that ends by itself, once it has. */
+  /** The record of a session after it has ended by itself. */
   async ended(id: string): Promise<SessionRecord> {
     using follower = await this.follow(id);
     await follower.exit();
@@ -98,7 +98,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** The code of the ServiceError that something fails with; what it is instead, if it is none. */
+/** The code of the ServiceError; any other error itself. */
 export async function codeOf(work: Promise<unknown>): Promise<string> {
   const error: unknown = await work.then(
     () => "success",

@@ -1,4 +1,4 @@
-// What axe-core finds, in every view of the page; and whether colours in the terminal can be read.
+// axe-core's findings in every view of the page, and the contrast of colours in the terminal.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const Contrasts = z.array(z.tuple([z.string(), z.number()]));
 const Findings = z.array(z.object({ id: z.string(), targets: z.array(z.string()) }));
 
 async function findings({ page }: PageDriver, view: string): Promise<readonly string[]> {
-  // Half-drawn, everything is pale. What turns until something has come does not end.
+  // During a fade-in everything is pale. Endless progress animations do not count.
   const drawn = page.evaluate(`Promise.all(document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
     .map(({ finished }) => finished.catch(() => {})))`);
@@ -39,7 +39,7 @@ async function logIn(page: PageDriver): Promise<void> {
   await page.connection("open");
 }
 
-/** Of a repository with one more worktree. */
+/** For a repository with one more worktree. */
 async function worktreeFindings(driver: PageDriver): Promise<readonly string[]> {
   await using room = await GitRoom.make();
   const repository = await room.repository();

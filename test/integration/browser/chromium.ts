@@ -1,4 +1,4 @@
-// A real Chromium, with an empty profile and no business of its own on the network.
+// A real Chromium, with an empty profile and no background network traffic.
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium } from "playwright-core";
@@ -6,8 +6,8 @@ import { PageDriver } from "./page-driver.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 /**
- * Renderers that Chromium starts for each window and each page although no test shows them: the popups of its address bar, and
- * a spare for the next page. They cost half of its CPU time.
+ * Renderers that Chromium starts for each window and page although no test shows them: the popups of its address bar,
+ * and a spare for the next page. They cost half of its CPU time.
  */
 const UNNEEDED = [
   "PreloadTopChromeWebUI",
@@ -42,7 +42,7 @@ const ARGS = [
   `--disable-features=${[...UNNEEDED, ...DISABLED_BY_PLAYWRIGHT].join(",")}`,
 ];
 
-/** Disposing closes it with all its pages. */
+/** Disposal closes it with all its pages. */
 export class Chromium implements AsyncDisposable {
   readonly #browser: Browser;
 

@@ -1,4 +1,4 @@
-// Files that a person drops or pastes onto a session, chooses for it, and fetches from it.
+// Files that a person drops or pastes onto a session, selects for it, and downloads from it.
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ async function folder(): Promise<string> {
   return path;
 }
 
-/** A session in the folder that shows the keys it gets. */
+/** A session in the folder that shows the keys it receives. */
 async function openSession(cwd: string): Promise<PageDriver> {
   const { server, chromium } = stage();
   const page = await chromium.open(server.url, { permissions: ["clipboard-read", "clipboard-write"] });
@@ -29,7 +29,7 @@ async function openSession(cwd: string): Promise<PageDriver> {
   return page;
 }
 
-/** What the browser does with files of this machine that are dragged over the page. */
+/** Simulates the browser's events for dragged files of this machine. */
 async function drag({ page }: PageDriver, paths: readonly string[], types: readonly string[]): Promise<void> {
   const browser = await page.context().newCDPSession(page);
   const box = await page.locator(".terminal-pane").boundingBox();
@@ -58,7 +58,7 @@ test("dropped files land in the session's directory one after another, and their
   await page.page.getByText("dir was not sent: it is a folder").waitFor();
   await expect.poll(async () => (await readdir(cwd)).sort()).toEqual(names);
   expect(await readFile(join(cwd, "two two.txt"), "utf8")).toBe("two two.txt");
-  // The terminal hands over whole lines: this one ends here, where a person ends it.
+  // The terminal passes on whole lines: this ends one, as a person would.
   await page.page.getByLabel("Files being sent").waitFor({ state: "detached" });
   await page.page.keyboard.press("Enter");
   const lines = quoted.map((path) => `^[[200~${path}^[[201~`).join("");

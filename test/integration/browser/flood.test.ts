@@ -17,7 +17,7 @@ test("10 MB of output leave their end unbroken, and the prompt answers afterward
     .split("\n")
     .filter((line) => /^\d+$/.test(line))
     .map(Number);
-  // A machine that is too busy for the browser to keep up gets the screen with its scrollback in between, not a gap.
+  // On a machine that is too busy for the browser the page gets the screen with its scrollback, not a gap.
   expect(numbers.length).toBeGreaterThan(1_000);
   expect(numbers).toEqual(numbers.map((_, index) => last - numbers.length + 1 + index));
   await page.enter("echo still-$((2 + 2))");
@@ -32,14 +32,14 @@ test("output without end does not keep the page from stopping it", async () => {
     await page.shows(/(\n1 2 3 4 5.*){1000}/);
     const before = performance.now();
     await page.interrupt();
-    // A last piece of output may come behind the echo of the key.
+    // A last piece of output may follow the echo of the key.
     await page.shows(/\^C[^^]*\nready> $/);
     const ms = performance.now() - before;
     await page.enter("echo back-$((3 + 3))");
     await page.shows("\nback-6\n");
     return ms;
   };
-  // Whatever had come by then is parsed or skipped: the present is never far.
+  // All output up to then is parsed or skipped: the live edge is never far.
   expect(await bestTime(10_000, interruption)).toBeLessThan(10_000);
 });
 
@@ -55,7 +55,7 @@ test("the terminal gets at most 50 ms of output to parse at a time, and little w
   await page.shows("\nall-2\n");
   const most = Most.parse(await page.page.evaluate("most"));
   expect(most.parsing).toBeGreaterThan(0);
-  // What is being parsed was let in under the limit of then, which may have sunk since.
+  // The limit may have sunk since the current piece was accepted.
   expect(Math.max(most.parsing, most.limit)).toBeLessThanOrEqual(512 * 1024);
   expect(most.unparsed).toBeLessThan(3 * 1024 * 1024);
 });

@@ -1,18 +1,18 @@
-// A reverse proxy of somebody else's, which says who asks (specification 5.4).
+// A third party's reverse proxy that identifies the caller (specification 5.4).
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { createProxyServer } from "http-proxy-3";
 
 export class IdentityProxy implements AsyncDisposable {
   readonly #server: Server;
-  /** Whom it names; undefined: nobody. */
+  /** The user that it names; undefined: nobody. */
   login: string | undefined;
-  /** What else it says of that user. */
+  /** Further data about that user. */
   more: Readonly<Record<string, string>> = {};
 
   private constructor(target: string) {
     const proxy = createProxyServer({ target, ws: true });
-    // A browser that is closed resets its connections, and the library throws what nobody listens to.
+    // A closing browser resets its connections, and the library throws events without listeners.
     proxy.on("error", () => undefined);
     const headers = (): Record<string, string> =>
       this.login === undefined ? {} : { "proxy-user-login": this.login, ...this.more };

@@ -1,4 +1,4 @@
-// SSH keys on the log in page, as a person uses them.
+// A person's use of SSH keys on the login page.
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { PageDriver } from "./page-driver.ts";
@@ -11,12 +11,12 @@ export class KeyDesk {
     this.driver = driver;
   }
 
-  /** Where a password logs in, too: the other way. */
+  /** If passwords log in, too: the other way. */
   async choose(): Promise<void> {
     await this.driver.page.getByLabel("With a key").check();
   }
 
-  /** Makes a key and shows it; its line of authorized_keys. Without a password it lies readable. */
+  /** Creates a key and shows it; returns its line of authorized_keys. Without a password it is unencrypted. */
   async make(name: string, password = ""): Promise<string> {
     await this.driver.button("Create a key").click();
     await this.driver.page.getByLabel("Name").fill(name);
@@ -25,7 +25,7 @@ export class KeyDesk {
     return await this.line(name);
   }
 
-  /** Pastes a file and imports it; see `line` for what comes of it. */
+  /** Pastes a file and imports it; `line` returns the result. */
   async paste(file: string, password = ""): Promise<void> {
     await this.driver.button("Import a key").click();
     await this.driver.page.getByLabel("Private key").fill(file);
@@ -33,13 +33,13 @@ export class KeyDesk {
     await this.driver.button("Import").click();
   }
 
-  /** Waits until the key of that name is shown; its line. */
+  /** Waits until the key of that name is shown; returns its line. */
   async line(name: string): Promise<string> {
     await this.driver.page.getByRole("heading", { name, exact: true }).waitFor();
     return (await this.driver.page.locator(".command pre").textContent()) ?? "";
   }
 
-  /** From what is shown about a key to the form, and in. */
+  /** From a key's details to the form, and logs in. */
   async logIn(password = ""): Promise<void> {
     const { driver } = this;
     const back = driver.button("Back");

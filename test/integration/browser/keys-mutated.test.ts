@@ -1,4 +1,4 @@
-// The reader of key files with a real browser's cryptography, without the page around it.
+// The parser of key files with a real browser's cryptography, outside the page.
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ const Outcome = z.object({
 
 const stage = useStage();
 
-/** Script that makes `keyFile.readKeyFile`. */
+/** Script that defines `keyFile.readKeyFile`. */
 async function bundle(): Promise<string> {
   const result = await build({
     configFile: false,
@@ -29,7 +29,10 @@ async function bundle(): Promise<string> {
   return chunk.code;
 }
 
-/** Changes each byte of `file` in some ways and reads it: where another key came out, and what was no refusal. */
+/**
+ * Changes each byte of `file` in some ways and parses it; returns mutations that gave another key, and unexpected
+ * errors.
+ */
 function mutate(file: string): string {
   return `(async () => {
     const file = ${JSON.stringify(file)};
@@ -69,7 +72,7 @@ test("whichever byte of a key file is changed, the browser takes the same key or
   expect(tries).toBeGreaterThan(ssh.length * 3);
   // Line ends, and the comment.
   expect(taken).toBeGreaterThan(0);
-  // A file of version 1 says nothing of the public key: other 32 bytes are another key, and the only ones.
+  // A file of version 1 has no public key: other 32 bytes are another key, and the only such mutations.
   const { others, surprises } = await outcomeOf(openssl);
   expect(surprises).toEqual([]);
   const seed = openssl.indexOf("\n") + 1 + Math.floor((16 * 4) / 3);

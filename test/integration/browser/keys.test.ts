@@ -1,4 +1,4 @@
-// Keys in the browser: made, imported, exported, and logged in with (specification 5.3).
+// Keys in the browser: created, imported, exported, and used for logins (specification 5.3).
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -24,7 +24,7 @@ async function openDesk() {
 
 const Entries = z.record(z.string(), z.unknown());
 
-/** What the browser keeps of keys. */
+/** The browser's stored keys. */
 async function entries({ page }: KeyDesk["driver"]): Promise<readonly unknown[]> {
   const all = Entries.parse(JSON.parse(await page.evaluate("JSON.stringify(localStorage)")));
   const keys = Object.entries(all).filter(([name]) => name.startsWith("ttyhq.key."));
@@ -52,7 +52,7 @@ test("a key is made, with a warning where it gets no password, and logs in over 
   await driver.shows("\nin-2\n");
   await driver.button("Log out").click();
   await driver.page.getByText("You are logged out.").waitFor();
-  // Who has a key is asked for nothing else.
+  // With a key no other credential is needed.
   await desk.logIn();
   await driver.connection("open");
 });
@@ -75,7 +75,7 @@ test("a key with a password is kept encrypted, and opens with that password alon
   const field = driver.page.getByLabel("Password of the key");
   await driver.page.getByText("Wrong password for this key.").waitFor();
   expect(await field.getAttribute("aria-invalid")).toBe("true");
-  // Typed on a system that writes the letter as two characters.
+  // Typed on a system that encodes the letter as two characters.
   await desk.logIn("geheim u\u0308");
   await driver.connection("open");
   await driver.page.reload();
@@ -134,7 +134,7 @@ test("keys of ssh-keygen and openssl are imported, from a file or as text, and l
   await desk.paste(await files.openssl("genpkey", "-algorithm", "ed25519"), "geheim");
   await desk.line("key");
   await driver.button("Back").click();
-  // The one that came last is the one that is offered, until another one is chosen.
+  // The latest key is offered until another is chosen.
   expect(await driver.page.getByLabel("Password of the key").count()).toBe(1);
   await driver.page.getByRole("combobox", { name: "Key" }).selectOption({ label: "ada@forge" });
   await desk.logIn();

@@ -9,7 +9,7 @@ const Clients = z.array(z.object({ subscriptions: z.array(z.string()) }));
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 const stage = useStage();
 
-/** A shell that says its name and waits. */
+/** A shell that prints its name and waits. */
 async function shell(name: string): Promise<string> {
   return await stage().server.create(
     ["env", `PS1=${name}> `, "bash", "--norc", "--noprofile", "-i"],
@@ -22,7 +22,7 @@ async function open(hash: string): Promise<PageDriver> {
   return await chromium.open(`${server.url}/${hash}`, { viewport: { width: 1400, height: 900 } });
 }
 
-/** What the sessions in sight hold, by their ids. */
+/** The content of the visible sessions, by id. */
 async function panes({ page }: PageDriver): Promise<Readonly<Record<string, string>>> {
   return z.record(z.string(), z.string()).parse(await page.evaluate("ttyhq.panes"));
 }
@@ -31,7 +31,7 @@ async function addressOf({ page }: PageDriver): Promise<string> {
   return String(await page.evaluate("location.hash"));
 }
 
-/** Finds a session in the empty pane that has the keyboard. */
+/** Finds a session in the focused empty pane. */
 async function choose({ page }: PageDriver, name: string): Promise<void> {
   await page.keyboard.type(name);
   await page.locator("[role=option][aria-selected=true]", { hasText: name }).waitFor();
@@ -42,7 +42,7 @@ async function widthBecomes(page: PageDriver, matches: (cols: number) => boolean
   await expect.poll(async () => matches((await page.size()).cols)).toBe(true);
 }
 
-/** The columns that the program in the focused pane sees. */
+/** The columns of the program in the focused pane. */
 async function columns(page: PageDriver, mark: string): Promise<number> {
   await page.page.keyboard.type(`echo ${mark}-$(tput cols)-\n`);
   await page.shows(new RegExp(`\\n${mark}-\\d+-`));
@@ -66,7 +66,7 @@ test("a pane is split by keys, each has a terminal of its own size, and keys go 
   await page.page.keyboard.type("echo left-$((1 + 1))\n");
   await page.shows("\nleft-2\n");
   expect((await panes(page))[two]).not.toContain("left-2");
-  // The search is that of the pane with the keyboard.
+  // The search belongs to the focused pane.
   await page.page.keyboard.press("Control+Shift+F");
   expect(await page.page.getByLabel("Search the terminal").count()).toBe(1);
   await page.page.keyboard.press("Escape");
@@ -89,7 +89,7 @@ test("a divider is dragged by mouse and finger, and the address says where it is
   });
   await page.shows("one> ");
   const divider = page.page.getByRole("separator", { name: "Divider" });
-  /** On the divider, and where it is to go. */
+  /** On the divider, and its target. */
   const way = async (share: number) => {
     const [line, area] = [await divider.boundingBox(), await page.page.locator(".panes").boundingBox()];
     if (line === null || area === null) throw new Error("the divider is not drawn");
@@ -136,7 +136,7 @@ test("tabs are left, closed and restored by the address; a hidden one has no sub
   await page.shows("three> ");
   await page.page.reload();
   await page.shows("three> ");
-  // The list shows a session where it is already.
+  // The list focuses a visible session.
   await page.page.getByRole("navigation", { name: "Sessions" }).locator(`a[href="#/s/${one}"]`).click();
   await page.shows("one> ");
   expect(await addressOf(page)).toBe(`#/l/${one}|${two},${three}`);
@@ -168,7 +168,7 @@ test("a phone shows one pane, and a swipe leads to the next of the layout", asyn
   expect(Object.keys(await panes(page))).toEqual([one]);
   const devtools = await page.page.context().newCDPSession(page.page);
   const swipeLeft = async (): Promise<void> => {
-    // A terminal that is wider than the page, as before it is fitted, is moved by a finger.
+    // A finger pans a terminal that is wider than the page, as before it is fitted.
     const isWhole =
       "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.terminal-pane'))";
     await page.phase("running");

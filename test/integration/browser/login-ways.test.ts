@@ -1,4 +1,4 @@
-// The log in page offers what the server offers, and enters by itself where nothing is to be asked.
+// The login page offers the server's methods, and logs in by itself if there is nothing to ask.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Chromium } from "./chromium.ts";
 import { IdentityProxy } from "./identity-proxy.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.disposeAsync());
 
-/** What of keys and passwords is on the page. */
+/** The texts about keys and passwords on the page. */
 async function offered({ page }: PageDriver): Promise<Readonly<Record<string, number>>> {
   await page.getByRole("heading", { name: "Log in to ttyhq" }).waitFor();
   return {
@@ -76,7 +76,7 @@ test("whom a proxy names is in at once, without a token, and is not offered a lo
   await driver.shows("\nin-2\n");
   await driver.page.getByRole("link", { name: "New session" }).click();
   await driver.button("Start").waitFor();
-  // The proxy does not know any more who this is. The page may find out by a request of its own: then the button is gone.
+  // The proxy no longer knows the user. The page may find out by a request of its own: then the button is gone.
   proxy.login = undefined;
   await driver.page.evaluate("document.querySelector('.new-form [type=submit]')?.click()");
   await driver.page.getByText("Your login has ended. Please log in again.").waitFor();
@@ -102,7 +102,7 @@ test("whom a proxy names is shown by name and picture, which no other site learn
   expect(await asked.promise).not.toHaveProperty("referer");
   const avatar = driver.page.locator("img.avatar");
   expect(await avatar.getAttribute("src")).toBe("https://pictures.test/ada");
-  // A picture that does not come gives way to the server's own.
+  // The server's picture replaces one that does not load.
   await driver.page.unroute("https://pictures.test/**");
   await driver.page.route("https://pictures.test/**", (route) => route.abort());
   await driver.page.reload();

@@ -48,7 +48,7 @@ test("a login link logs in once and leaves no trace in the address", async () =>
 test("a login page without any way in names the command that prints a link", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open("about:blank");
-  // As a server answers that has neither PAM nor a password of its own, but --login-link.
+  // Imitates a server with neither PAM nor a password of its own, but with --login-link.
   await page.page.route("**/api/auth/config", async (route) => {
     const { passwordMode, ...config } = await (await route.fetch()).json();
     await route.fulfill({ json: config });
@@ -85,6 +85,6 @@ test("the page says that the connection is not encrypted, but where it does not 
   });
   await page.page.goto(`${elsewhere}/`);
   await notice.waitFor();
-  // What the page still asks for is answered before the page is closed.
+  // Pending requests are answered before the page is closed.
   await page.page.unrouteAll({ behavior: "wait" });
 });

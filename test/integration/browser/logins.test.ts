@@ -1,4 +1,4 @@
-// A user's logins in the page: seen, and ended one by one.
+// A user's logins in the page: listed, and ended one by one.
 import { expect, test } from "vitest";
 import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";

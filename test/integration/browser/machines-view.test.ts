@@ -1,4 +1,4 @@
-// The view of an HQ's machines: what it knows of each, who may cordon, and how one joins.
+// The view of an HQ's machines: their data, cordoning, and joining.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";
@@ -49,7 +49,7 @@ test("a machine joins by the line of the view, and is cordoned and loses its key
   await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
   await driver.button("Revoke the key of newcomer").waitFor({ state: "detached" });
 
-  // After a health check there are its version, its load and its latency.
+  // After a health check it shows version, load and latency.
   await machine(driver, "worker-1")
     .getByText(/^\d+ ms$/)
     .waitFor();
@@ -67,7 +67,7 @@ test("of a thousand machines those in sight are drawn, and one is found by its l
   });
   await using driver = await chromium.open(fleet.hq.url);
   const { page } = driver;
-  // So many processes have no room here.
+  // There is no space for that many processes here.
   await page.route("**/api/remotes?down=1", (route) => route.fulfill({ json: thousand }));
   await page.getByRole("link", { name: "Machines", exact: true }).click();
   await machine(driver, "machine-0000").waitFor();

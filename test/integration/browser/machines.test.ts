@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.disposeAsync());
 
-/** An HQ with these machines, and its page with all of them in the list. */
+/** An HQ with these machines, and its page listing all of them. */
 async function open(...names: readonly string[]) {
   const fleet = await TestFleet.start({ remotes: 0 });
   const page = await chromium.open(fleet.hq.url);
@@ -66,7 +66,7 @@ test("an HQ without machines says how to add one, and that command makes one joi
   expect([program, serve]).toEqual(["ttyhq", "serve"]);
   await using _machine = await TestServer.start({ args: ["--no-auth", ...args, "--name", "newcomer"] });
   await machine(page, "newcomer").waitFor();
-  // The only one needs no choice.
+  // A single machine needs no choice.
   await page.start("sleep 1000", { name: "its session" });
   await machine(page, "newcomer").getByText("its session").waitFor();
 });
@@ -74,12 +74,12 @@ test("an HQ without machines says how to add one, and that command makes one joi
 test("sessions stand under their machines, and a new one runs on the machine that was chosen last", async () => {
   await using stage = await open("web", "build");
   const { page, fleet } = stage;
-  // Nothing is chosen by itself where there is a choice.
+  // With several machines none is preselected.
   const field = page.page.locator("select[name='machine']");
   expect(await field.inputValue()).toBe("");
   await page.start("sleep 1000", { name: "first", machine: "build" });
   await page.page.reload();
-  // Before the page knows of machines the form asks for none.
+  // Before the page knows of machines the form has no choice.
   await machine(page, "build").waitFor();
   await page.start("sleep 1000", { name: "second" });
   await page.page.getByRole("link", { name: "New session", exact: true }).click();
@@ -112,7 +112,7 @@ test("a session goes on at the byte when its machine is back, and nothing typed 
   expect(await page.page.getByText("What you type is not sent.").count()).toBe(0);
   await page.type("lost");
   await page.page.getByText("What you type is not sent.").waitFor();
-  // It stays readable as it is, and known by its name.
+  // It stays readable and keeps its name.
   expect(await page.text()).toContain("\nline-10\n");
   expect(await page.page.locator(".session-machine").textContent()).toBe("fragile");
   await fleet.remote("fragile").restart();
@@ -126,7 +126,7 @@ test("what is typed before the HQ has noticed that a machine is gone is refused,
   await using stage = await open("sudden");
   const { page, fleet } = stage;
   await page.startShell();
-  // Its subscription has an answer: one that the machine still owes holds up what is typed.
+  // Its subscription is answered: a pending answer of the machine would delay input.
   await page.enter("echo here-$((1 + 1))");
   await page.shows("\nhere-2\n");
   await fleet.remote("sudden").kill();
@@ -165,7 +165,7 @@ test("a session that is opened while its machine is away opens when that is back
   await state(page, "absent", "offline").waitFor();
   await machine(page, "absent").getByText("shell").click();
   await outage(page, "absent").waitFor();
-  // A window that never heard of that machine.
+  // A window that never knew that machine.
   await using other = await chromium.open(`${fleet.hq.url}/#/s/${id}`);
   await outage(other, "The machine").waitFor();
   await fleet.remote("absent").restart();
@@ -185,7 +185,7 @@ test("a machine that is gone is hidden on request, and what it cannot do is told
   const { page, fleet } = stage;
   await page.start("sleep 1000", { name: "orphan" });
   await fleet.remote("retired").kill("SIGTERM");
-  // As a person does: again, until it is told.
+  // Like a person: repeats until the page reports it.
   await eventually(async () => {
     await page.page.keyboard.press("Escape");
     await page.button("End").click();

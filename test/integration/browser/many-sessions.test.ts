@@ -1,4 +1,4 @@
-// Finding one's way among many sessions.
+// Navigating among many sessions.
 import { beforeAll, expect, test } from "vitest";
 import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await server.create(["cat"], "web server");
 });
 
-/** The names in the list that are drawn. */
+/** The drawn names in the list. */
 async function drawn({ page }: PageDriver): Promise<readonly string[]> {
   return await page.getByRole("navigation").locator(".row-name").allTextContents();
 }
@@ -84,7 +84,7 @@ test("some letters find a session and open it, and the keys for next and previou
   await page.page.keyboard.press("Control+Shift+ArrowUp");
   await page.page.waitForURL(opened);
   await page.shows("typed\ntyped\n");
-  // To a program, Ctrl+K is a key like any other.
+  // For a program, Ctrl+K is an ordinary key.
   await page.page.keyboard.press("Control+K");
   await page.page.keyboard.press("Enter");
   await page.shows("^K");

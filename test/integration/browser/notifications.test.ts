@@ -1,4 +1,4 @@
-// The browser's notifications of sessions that are not in view, and the page as an installed app.
+// Browser notifications of sessions that are not visible, and the page as an installed app.
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { PageDriver } from "./page-driver.ts";
@@ -9,7 +9,7 @@ const Shown = z.array(z.object({ title: z.string(), body: z.string(), tag: z.str
 const Manifest = z.object({ url: z.string(), errors: z.array(z.unknown()), data: z.string() });
 const Errors = z.object({ installabilityErrors: z.array(z.object({ errorId: z.string() })) });
 
-/** Keeps what is shown, to be looked at and clicked. */
+/** Records shown notifications, to inspect and click them. */
 const KEEP = `{
   const shown = [];
   const Real = window.Notification;
@@ -59,14 +59,14 @@ test("what happens in a session is told while it is not in view, and a click ope
   await page.phase("running");
   await page.page.keyboard.press("Enter");
   await expect.poll(() => page.page.locator(".bell-flash").count()).toBe(1);
-  // A tab that is hidden has no session in view.
+  // A hidden tab shows no session.
   await page.page.keyboard.press("Control+Shift+ArrowLeft");
   await page.page.evaluate(`{
     Object.defineProperty(document, "visibilityState", { value: "hidden" });
     document.dispatchEvent(new Event("visibilitychange"));
   }`);
   await page.page.keyboard.press("Enter");
-  // The exit takes the place of what the program said, if that was told before.
+  // The exit replaces the program's notification, if that came first.
   await expect
     .poll(async () => (await of(other)).at(-1))
     .toEqual({ title: "other", body: "Ended with code 3.", tag: `ttyhq-${other}` });
@@ -74,7 +74,7 @@ test("what happens in a session is told while it is not in view, and a click ope
   await page.page.evaluate(`location.hash = "#/"`);
   await page.page.evaluate("shownNotifications.at(-1).onclick()");
   await page.phase("ended");
-  // The same way that VibeTunnel's clients are tested.
+  // The same way as the tests of VibeTunnel's clients.
   await page.page.evaluate(`fetch("/api/test-notification", { method: "POST" })`);
   await expect
     .poll(async () => (await shown(page)).at(-1))
@@ -100,6 +100,6 @@ test("Chromium finds a manifest with icons, without a login, and nothing that pr
     expect([src, answer.status, answer.headers.get("content-type")]).toEqual([src, 200, type]);
   }
   const { installabilityErrors } = Errors.parse(await devtools.send("Page.getInstallabilityErrors"));
-  // Each page of these tests has a profile of its own, as a private window has.
+  // Each page of these tests has a profile of its own, like a private window.
   expect(installabilityErrors.filter(({ errorId }) => errorId !== "in-incognito")).toEqual([]);
 });

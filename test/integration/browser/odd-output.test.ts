@@ -1,4 +1,4 @@
-// What xterm.js does not take well by itself: the screens of the server are guarded in the same way.
+// Output that xterm.js alone handles badly: the server's screens have the same guards.
 import { expect, test } from "vitest";
 import { useStage } from "./stage.ts";
 
@@ -10,9 +10,9 @@ test("a character whose bytes come one by one is shown whole", async () => {
   // 0x80 is the second byte of the one and the third of the other.
   const bytes = [..."’🀄"].flatMap((character) => [...new TextEncoder().encode(character)]);
   const prints = bytes.map((byte) => `read -r; printf '\\x${byte.toString(16)}'; `).join("");
-  // Without an echo all the time: a key may come between two of the programs.
+  // Echo stays off, because a key may arrive between two of the programs.
   await page.enter(`stty -echo; echo set-$((1 + 1)); read -r; echo go; ${prints}printf '<%s\\n' end`);
-  // What is typed while the shell still edits its line is no line to the programs that come after it.
+  // Input while the shell still edits its line is no line for later programs.
   await page.shows("\nset-2\n");
   await page.page.keyboard.press("Enter");
   await page.shows("\ngo\n");

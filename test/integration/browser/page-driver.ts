@@ -1,4 +1,4 @@
-// The page as a person uses it. What the terminal shows is read through `ttyhq` in the page (src/web/diagnosis.ts).
+// The page as a person uses it. The terminal's content is read through `ttyhq` in the page (src/web/diagnosis.ts).
 import type { Locator, Page } from "playwright-core";
 import { z } from "zod";
 
@@ -12,7 +12,7 @@ const State = z.object({
 const WAIT_MS = 60_000;
 const POLL_MS = 50;
 
-/** Disposing closes the window with its profile. */
+/** Disposal closes the window with its profile. */
 export class PageDriver implements AsyncDisposable {
   readonly page: Page;
 
@@ -36,7 +36,7 @@ export class PageDriver implements AsyncDisposable {
     return this.page.getByRole("button", { name, exact: true });
   }
 
-  /** Starts a program by the form and waits until its terminal is there; its id. `machine`: of an HQ. */
+  /** Starts a program by the form and waits for its terminal; returns its id. `machine`: at an HQ. */
   async start(command: string, { cwd = "/tmp", name = "", machine = "" } = {}): Promise<string> {
     const { page } = this;
     const link = machine === "" ? "New session" : `New session on ${machine}`;
@@ -50,7 +50,7 @@ export class PageDriver implements AsyncDisposable {
     return page.url().replace(/^.*#\/s\//, "");
   }
 
-  /** A shell with a prompt that nothing else looks like. */
+  /** A shell with a unique prompt. */
   async startShell(machine?: string): Promise<string> {
     const on = machine === undefined ? {} : { machine };
     const id = await this.start("env PS1='ready> ' bash --norc --noprofile -i", { name: "shell", ...on });
@@ -63,7 +63,7 @@ export class PageDriver implements AsyncDisposable {
     await this.page.keyboard.type(text);
   }
 
-  /** A line and the Enter key. */
+  /** Types a line and Enter. */
   async enter(line: string): Promise<void> {
     await this.type(line);
     await this.page.keyboard.press("Enter");
@@ -74,7 +74,7 @@ export class PageDriver implements AsyncDisposable {
     await this.page.keyboard.press("Control+C");
   }
 
-  /** What the browser does with what is in the clipboard. */
+  /** Simulates the browser's paste of the clipboard. */
   async paste(text: string): Promise<void> {
     await this.page.evaluate(`{
       const clipboardData = new DataTransfer();
@@ -97,19 +97,19 @@ export class PageDriver implements AsyncDisposable {
     return (await this.state()).text ?? "";
   }
 
-  /** The size of the terminal that is shown, in cells. */
+  /** The size of the shown terminal, in cells. */
   async size(): Promise<{ readonly cols: number; readonly rows: number }> {
     const { size } = await this.state();
     if (size === undefined) throw new Error("no terminal is open");
     return size;
   }
 
-  /** How many bytes of the session's output have come. */
+  /** The number of received bytes of the session's output. */
   async received(): Promise<number> {
     return z.int().parse(await this.page.evaluate("ttyhq.nextOffset"));
   }
 
-  /** Waits until the terminal holds the text, or what the pattern means. */
+  /** Waits until the terminal's content contains the text, or matches the pattern. */
   async shows(wanted: string | RegExp): Promise<void> {
     const pattern = wanted instanceof RegExp ? wanted : new RegExp(escapeText(wanted));
     const test = `new RegExp(${JSON.stringify(pattern.source)}, "${pattern.flags}")`;
@@ -133,13 +133,13 @@ export class PageDriver implements AsyncDisposable {
     await this.#until(`document.title === ${JSON.stringify(title)}`, `the title ${title}`);
   }
 
-  /** The terminal has parsed everything that came. */
+  /** Waits until the terminal has parsed everything received. */
   async settled(): Promise<void> {
     await this.#until("ttyhq.unparsedBytes === 0", "all output parsed");
   }
 
-  // Looked at again and again in the page itself. Playwright's own waiting makes code from text in the page, which the
-  // page's Content-Security-Policy forbids.
+  // Polled in the page itself. Playwright's own waiting generates code from text in the page, which its
+  // Content-Security-Policy forbids.
   async #until(condition: string, what: string): Promise<void> {
     const isTrue = await this.page.evaluate(`new Promise((resolve) => {
       const deadline = performance.now() + ${WAIT_MS};

@@ -1,4 +1,4 @@
-// The second factor as a person has it, with an authenticator that Chromium plays.
+// The second factor from a person's view, with Chromium's virtual authenticator.
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,10 +11,10 @@ import { useStage } from "./stage.ts";
 const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
 const stage = useStage({ env: ACCOUNT, flags: ["--rate-limit-api", "0"] });
 
-/** Passkeys are for names, and not for addresses. */
+/** Passkeys are bound to host names, not to addresses. */
 const siteOf = ({ url }: { readonly url: string }): string => url.replace("127.0.0.1", "localhost");
 
-/** A device of the person; what is on it can be removed. */
+/** A device of the person; its passkeys can be removed. */
 async function authenticator({ page }: PageDriver): Promise<{ readonly clear: () => Promise<void> }> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send("WebAuthn.enable");
@@ -80,7 +80,7 @@ test("who has a passkey is asked for it after the password, and a recovery code 
   expect((await withPassword({ recoveryCode: first })).json.code).toBe("invalid_credentials");
   expect((await withPassword({ password: "wrong", recoveryCode: second })).status).toBe(401);
 
-  // Another device: the codes are what is left.
+  // Another device: only the codes are left.
   await device.clear();
   await enterPassword(driver);
   await driver.button("Use a passkey").click();
@@ -117,7 +117,7 @@ test("an answer for another challenge, another site or by another key lets nobod
   };
   const answer = (challengeId: string, assertion: object) =>
     ask(siteOf(server), "/api/auth/second-factor", { body: { challengeId, assertion }, headers });
-  /** As the page makes it. */
+  /** In the format of the page. */
   const signed = async (options: object): Promise<Record<string, unknown>> =>
     Object(
       await driver.page.evaluate(`(async () => {
@@ -128,7 +128,7 @@ test("an answer for another challenge, another site or by another key lets nobod
   const [one, other] = [await challenge(), await challenge()];
   const assertion = await signed(one.assertion);
   expect((await answer(other.challengeId, assertion)).json.code).toBe("invalid_credentials");
-  // It was answered, if wrongly.
+  // It was answered, though wrongly.
   expect((await answer(other.challengeId, await signed(other.assertion))).json.code).toBe("unauthorized");
   const { response } = Object(assertion);
   const forged = {
@@ -139,7 +139,7 @@ test("an answer for another challenge, another site or by another key lets nobod
   expect((await answer(again.challengeId, forged)).status).toBe(401);
   expect((await answer(one.challengeId, assertion)).status).toBe(200);
   expect((await answer(one.challengeId, assertion)).json.code).toBe("unauthorized");
-  // For a page at another name there is no passkey to ask for.
+  // A page at another name has no passkey.
   const elsewhere = await ask(siteOf(server), "/api/auth/token", {
     body: { username: "ada", password: ACCOUNT.SERVICE_PASSWORD },
     headers: {

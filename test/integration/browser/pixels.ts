@@ -4,7 +4,9 @@ import type { PageDriver } from "./page-driver.ts";
 
 const Counts = z.array(z.tuple([z.string(), z.number()]));
 
-/** How many pixels of each colour ("red,green,blue") a window shows. A blank page decodes the picture: Node cannot. */
+/**
+ * The number of pixels of each colour ("red,green,blue") in a window. A blank page decodes the picture: Node cannot.
+ */
 export async function pixelsOf(
   chromium: Chromium,
   { page }: PageDriver,

@@ -9,7 +9,7 @@ import { useStage } from "./stage.ts";
 const stage = useStage();
 const Events = z.array(z.tuple([z.number(), z.string(), z.string()]));
 
-/** What the terminal of the player shows; the live one is behind it. */
+/** The content of the player's terminal; the live one is behind it. */
 async function screen({ page }: PageDriver): Promise<string> {
   return await page.locator(".playback .xterm-rows").innerText();
 }
@@ -18,7 +18,7 @@ async function position({ page }: PageDriver): Promise<number> {
   return Number(await page.getByRole("slider", { name: "Position" }).inputValue());
 }
 
-/** Output in three steps, which wait for a line each, with a marker after the first. */
+/** Output in three steps, each after a line of input, with a marker after the first. */
 async function recordedSteps(page: PageDriver): Promise<string> {
   const id = await page.start("sh -c 'echo step-one; read a; echo step-two; read a; echo step-three'");
   await page.shows("step-one");
@@ -53,7 +53,7 @@ test("an ended session is played to its end, paused, and sought in by keys, slid
   await expect.poll(() => screen(page)).toContain("step-three");
   await page.button("Play").waitFor();
   await page.page.getByRole("button", { name: /^Marker after one at / }).click();
-  // The screen is empty for a moment while it is drawn anew.
+  // The screen is empty for a moment while it is redrawn.
   await expect.poll(() => screen(page)).toMatch(/step-one(?!.*step-two)/s);
   expect(await position(page)).toBeCloseTo(marker?.[0] ?? Number.NaN, 1);
   await page.button("Play").focus();
@@ -131,7 +131,7 @@ test("going back in time from a running session shows any moment and what comes 
   await page.enter("echo before-$((1 + 1))");
   await page.shows("\nbefore-2\nready> ");
   await page.page.keyboard.press("Control+Shift+H");
-  // All that there was, paused.
+  // The recording up to now, paused.
   await expect.poll(() => screen(page)).toContain("before-2");
   await page.button("Play").waitFor();
   const opened = await end();

@@ -1,4 +1,4 @@
-// Who watches a session and who types, seen by its owner and by a guest.
+// The viewers of a session and who is typing, seen by its owner and by a guest.
 import { expect, test } from "vitest";
 import type { PageDriver } from "./page-driver.ts";
 import { ACCOUNT, openOwner } from "./session-owner.ts";
@@ -30,7 +30,7 @@ test("the owner sees who watches and who types, and takes typing back from a gue
   await guest.button("Save").click();
   await guest.page.getByRole("button", { name: /^Watching: you, User/ }).waitFor();
   await owner.page.getByRole("button", { name: /^Watching: you, Ana \(guest\)/ }).waitFor();
-  // It is over some seconds later.
+  // It ends some seconds later.
   const typing = owner.page.getByRole("button", { name: /Typing: Ana \(guest\)$/ }).waitFor();
   await guest.enter("echo from-$((1 + 1))");
   await Promise.all([typing, owner.shows("\nfrom-2\n")]);

@@ -18,7 +18,7 @@ test("after the server was killed the terminal continues at the byte, and input 
   await page.page.getByText("No connection.").waitFor();
   await page.type("lost");
   await page.page.getByText("What you type is not sent.").waitFor();
-  // It stays readable as it is.
+  // Its content stays readable.
   expect(await page.text()).toContain("\nline-10\n");
   await server.start();
   await page.connection("open");
@@ -32,7 +32,7 @@ test("a restart in good order shows nothing for a while, and the terminal goes o
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
   await using page = await chromium.open(server.url);
   await startCounting(page, folder.path);
-  // When the connection was seen to be gone, and when the page said so, on the page's own clock.
+  // The time when the connection was lost, and when the page reported it, by the page's clock.
   await page.page.evaluate(`void (window.quiet = new Promise((done) => {
     let gone;
     const look = () => {
@@ -64,7 +64,7 @@ test("a server that stops answering is noticed within 5 s, and what was typed is
     let tookMs: number;
     {
       using _frozen = server.freeze();
-      // Timers of the page alone: the test's own may be late.
+      // Only timers of the page: the test's own may be late.
       const noticed = page.page.evaluate(`new Promise((done) => {
         const from = performance.now();
         const look = () => {

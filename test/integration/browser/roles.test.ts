@@ -1,4 +1,4 @@
-// The page offers what the role of its user may do, and nothing else.
+// The page offers exactly the actions of its user's role.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SystemUser } from "../auth/system-user.ts";
 import { knownToken } from "../harness/known-logins.ts";
@@ -7,7 +7,7 @@ import type { TestServer } from "../harness/test-server.ts";
 import { Chromium } from "./chromium.ts";
 import type { PageDriver } from "./page-driver.ts";
 
-/** What stands in the page by these names is for roles that may do it. */
+/** Elements that only permitted roles see, by name. */
 const OFFERS = [
   "New session on local",
   "Remove all",
@@ -22,7 +22,7 @@ const scope = new AsyncDisposableStack();
 let people: People;
 let server: TestServer;
 let chromium: Chromium;
-/** Of a session of `people.one`. */
+/** On a session of `people.one`. */
 let id: string;
 let viewer: string;
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.disposeAsync());
 
-/** A page of a user who is logged in. */
+/** A page of a logged-in user. */
 function openAs(user: string, path = ""): Promise<PageDriver> {
   const login = { token: knownToken(user), user, expiresAt: Date.now() + 3_600_000 };
   const localStorage = [{ name: "ttyhq.login", value: JSON.stringify(login) }];
@@ -60,7 +60,7 @@ function openAs(user: string, path = ""): Promise<PageDriver> {
   return chromium.open(`${server.url}/${path}`, { storageState });
 }
 
-/** Waits until exactly these are offered in the list, at a session and in its menu: the list comes by itself. */
+/** Waits until exactly these are offered in the list, at a session and in its menu: the list updates by itself. */
 async function offers(driver: PageDriver, names: readonly string[]): Promise<void> {
   await driver.button("More").click();
   await driver.page.getByText("Download the recording").waitFor();

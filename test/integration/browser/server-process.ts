@@ -1,4 +1,4 @@
-// The real server as a process of its own, with a control directory of its own: started, killed, started again.
+// The real server as a separate process with its own control directory: started, killed, restarted.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { PATIENCE_MS } from "../harness/patience.ts";
 import { killIfThere } from "../harness/processes.ts";
 import { MAIN } from "../harness/test-server.ts";
 
-/** What is kept of a server's log, to be shown when it does not start. */
+/** The kept part of a server's log, shown if it does not start. */
 const COMPLAINT_CHARACTERS = 2_000;
 
 const Listening = z.object({
@@ -28,7 +28,7 @@ export type ServerProcessOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** Disposing ends the server, its session host and with that its sessions. */
+/** Disposal ends the server, its session host and its sessions. */
 export class ServerProcess implements AsyncDisposable {
   readonly #options: ServerProcessOptions;
   readonly #controlDir: string;
@@ -42,7 +42,7 @@ export class ServerProcess implements AsyncDisposable {
     this.#port = port;
   }
 
-  /** Without flags everybody is let in, and nothing is counted. */
+  /** Without flags everybody is admitted, and nothing is counted. */
   static async start(options: ServerProcessOptions = {}): Promise<ServerProcess> {
     const controlDir = await mkdtemp(join(tmpdir(), "ttyhq-page-"));
     const server = new ServerProcess(options, controlDir, await freePort());
@@ -64,12 +64,12 @@ export class ServerProcess implements AsyncDisposable {
     return loginLink;
   }
 
-  /** HOME of the server, empty but for what it keeps there itself. */
+  /** HOME of the server, empty except for the server's own files. */
   get home(): string {
     return this.#controlDir;
   }
 
-  /** On the same port and control directory as before. */
+  /** On the same port and control directory. */
   async start(): Promise<void> {
     const { flags = ["--no-auth"], env = {} } = this.#options;
     const fixed = ["--bind", "127.0.0.1", "--port", String(this.#port), "--rate-limit-api", "0"];
@@ -78,32 +78,32 @@ export class ServerProcess implements AsyncDisposable {
     this.#listening = Listening.parse(JSON.parse(line));
   }
 
-  /** As a crash: nothing is said to anybody. */
+  /** Like a crash: without notice. */
   async kill(): Promise<void> {
     await end(this.#child, "SIGKILL");
     this.#child = undefined;
   }
 
-  /** Until disposed: connections stay and nothing answers, as in a dead network. */
+  /** Until disposed: connections stay and nothing answers, like a dead network. */
   freeze(): Disposable {
     const child = this.#child;
     child?.kill("SIGSTOP");
     return { [Symbol.dispose]: () => void child?.kill("SIGCONT") };
   }
 
-  /** In good order: whoever is connected is told. */
+  /** In order: clients are notified. */
   async stop(): Promise<void> {
     await end(this.#child, "SIGTERM");
     this.#child = undefined;
   }
 
-  /** Starts a program by the API of a server without a login; the id of its session. */
+  /** Starts a program by the API of a server without a login; returns the id of its session. */
   async create(command: readonly string[], name: string): Promise<string> {
     const { json } = await ask(this.url, "/api/sessions", { body: { command, name, cwd: "/tmp" } });
     return Created.parse(json).id;
   }
 
-  /** As a crash of it: its sessions are lost, and the server starts another one. */
+  /** Like a crash of it: its sessions are lost, and the server starts another one. */
   async killSessionHost(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const host = await hostHealth(join(this.#controlDir, "host.sock"));
     if (host !== undefined) killIfThere(host.pid, signal);
@@ -122,7 +122,7 @@ export class ServerProcess implements AsyncDisposable {
 
   #spawn(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
     const allArgs = [MAIN, ...args, "--control-dir", this.#controlDir];
-    // A home without profiles: what a login shell does there is nothing to test, and its history nobody's business.
+    // A home without profiles: a login shell's start files and history are not under test.
     const basic = {
       PATH: process.env.PATH ?? "",
       HOME: this.#controlDir,

@@ -1,4 +1,4 @@
-// What a person chooses on this device, and what programs may do in the terminal because of it.
+// A person's settings on this device, and their effect on programs in the terminal.
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { PageDriver } from "./page-driver.ts";
@@ -120,13 +120,13 @@ test("a program writes to the clipboard once that is allowed in its session, and
   await page.enter(COPY("and more"));
   await expect.poll(() => clipboard(page)).toBe("and more");
   expect(await question.count()).toBe(0);
-  // The answer to the second question shows that there is none to the first.
+  // The answer to the second question proves that the first got none.
   await page.paste(
     String.raw`stty -echo; printf '\e]52;c;?\a\e[5n'; IFS= read -rdn at; echo; echo "at ${"$"}{at#?}"`,
   );
   await page.page.keyboard.press("Enter");
   await page.shows("\nat [0\n");
-  // What was written before is the past, and another session is another question.
+  // Earlier output does not count, and another session asks again.
   await page.page.reload();
   await page.shows("at [0");
   expect(await question.count()).toBe(0);
@@ -192,6 +192,6 @@ test("images are drawn where that is chosen, and one window alone says so to the
   await expect
     .poll(async () => (await pixelsOf(stage().chromium, page)).get("255,0,0") ?? 0)
     .toBeGreaterThan(5_000);
-  // An answer of the other window would have been typed at the prompt.
+  // An answer from the other window would have been typed at the prompt.
   expect(await page.text()).not.toContain("62;4");
 });

@@ -1,4 +1,4 @@
-// Links to one session: made, followed by a guest, taken back.
+// Links to one session: created, followed by a guest, revoked.
 import { expect, test } from "vitest";
 import type { PageDriver } from "./page-driver.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -36,7 +36,7 @@ test("closing the dialog gives the terminal the focus, and does not take it from
   await owner.page.keyboard.type("echo closed-$((1 + 1))\n");
   await owner.shows("\nclosed-2\n");
   await openDialog(owner);
-  // In one task, as two keys that a busy browser takes one right after the other.
+  // In one task, like two keys in quick succession in a busy browser.
   await owner.page.evaluate(`{
     document.querySelector("dialog [aria-label=Close]").click();
     const keys = { key: "F", code: "KeyF", ctrlKey: true, shiftKey: true };
@@ -78,7 +78,7 @@ test("a guest who may watch sees everything, types nothing and finds nothing els
   await guest.page.evaluate("location.hash = location.hash.replace('/s/', '/l/other|')");
   await expect.poll(() => guest.page.evaluate("location.hash")).toBe(own);
   expect(await guest.page.locator(".session").count()).toBe(1);
-  // The link is this tab's: a reload keeps it, another tab has nothing of it.
+  // The link belongs to this tab: a reload keeps it, another tab does not have it.
   await guest.page.reload();
   await guest.shows("\nafter-4\n");
   expect(await guest.page.evaluate("localStorage.getItem('ttyhq.login')")).toBe(null);
@@ -203,7 +203,7 @@ test("who is logged in and follows a link is a guest in that tab alone", async (
   await using owner = await openOwner(stage());
   const link = await share(owner, "View only");
   await closeDialog(owner);
-  // In a tab where the page is already, too.
+  // Also in a tab that already shows the page.
   const tab = await owner.another(server.url);
   await tab.connection("open");
   await tab.page.goto(link);

@@ -1,4 +1,4 @@
-// What goes wrong in small things: a key that means something else, a browser that keeps nothing, a screen without room.
+// Edge cases: a key with another meaning, a browser without storage, a narrow screen.
 import { execFileSync } from "node:child_process";
 import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ test("pasted lines that hold the end of a paste are not run", async () => {
   await page.startShell();
   await page.paste("echo one\x1b[201~\necho two-$((1 + 1))\n");
   await page.shows("two-$((1 + 1))");
-  // The shell has read the end of the paste when it shows the next key: an interrupt before drops what it has not read.
+  // When the shell shows the next key it has read the end of the paste: an earlier interrupt drops unread input.
   await page.type("#");
   await page.shows(/\n#/);
   await page.interrupt();

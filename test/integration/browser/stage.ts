@@ -5,7 +5,7 @@ import { ServerProcess, type ServerProcessOptions } from "./server-process.ts";
 
 export type Stage = { readonly server: ServerProcess; readonly chromium: Chromium };
 
-/** Starts both before the tests of the file and ends them afterwards; the returned function is for within tests. */
+/** Starts both before the tests of the file and ends them afterwards; the returned function is for use within tests. */
 export function useStage(options: ServerProcessOptions = {}): () => Stage {
   const scope = new AsyncDisposableStack();
   let stage: Stage | undefined;

@@ -40,7 +40,7 @@ test("switching between 20 sessions leaves no terminals, sockets, subscriptions 
     await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
     expect(await page.page.locator(".xterm").count()).toBe(0);
   };
-  // The first tour makes what is made once.
+  // The first round creates lasting objects.
   await tour();
   const before = await measure();
   await tour();
@@ -48,7 +48,7 @@ test("switching between 20 sessions leaves no terminals, sockets, subscriptions 
   expect(after("Nodes") - before("Nodes")).toBeLessThan(100);
   expect(after("JSEventListeners") - before("JSEventListeners")).toBeLessThan(20);
   expect(after("JSHeapUsedSize") - before("JSHeapUsedSize")).toBeLessThan(4 * 1024 * 1024);
-  // There is the one that was there before.
+  // The earlier one exists.
   expect(sockets).toBe(0);
   const subscribed = async () => {
     const clients = Clients.parse((await ask(server.url, "/api/clients")).json);

@@ -6,7 +6,7 @@ import { pixelsOf } from "./pixels.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
-/** Of the first load, requests of the API included. */
+/** For the first load, including API requests. */
 const MAX_LOAD_BYTES = 250_000;
 
 async function openShell(): Promise<PageDriver> {
@@ -41,8 +41,8 @@ test("the page loads, logs in and runs a program without a word of complaint in 
 test("wide, combined and joined characters are shown and take the cells that they should", async () => {
   await using page = await openShell();
   const text = "漢字e\u0301👨‍👩‍👧😀";
-  // Asked for the cursor's column, the terminal says how wide it took the text to be: 2 + 2 + 1 + 2 + 2 cells.
-  // Without an echo of the answer, which may be there before anybody reads it.
+  // The cursor's column shows the terminal's width of the text: 2 + 2 + 1 + 2 + 2 cells. Echo is off, because the
+  // answer may come before it is read.
   await page.paste(`stty -echo; printf '${text}\\e[6n'; IFS= read -rdR at; echo; echo "at \${at#*;}"`);
   await page.page.keyboard.press("Enter");
   await page.shows(`\n${text}\nat 10\n`);

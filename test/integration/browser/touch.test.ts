@@ -1,4 +1,4 @@
-// Fingers on the terminal of a phone: real touch events, as the browser makes them.
+// Touch input on a phone's terminal: real touch events of the browser.
 import { expect, test } from "vitest";
 import type { PageDriver } from "./page-driver.ts";
 import { useStage } from "./stage.ts";
@@ -15,7 +15,7 @@ async function openShell(): Promise<PageDriver> {
   return page;
 }
 
-/** One finger down at a place, at the next ones in turn, and up. `restMs`: it rests so long before it moves. */
+/** One finger: down at a place, then the next ones, then up. `restMs`: its rest before it moves. */
 async function drag(
   { page }: PageDriver,
   places: readonly { readonly x: number; readonly y: number }[],
@@ -34,7 +34,7 @@ async function drag(
   await send("touchEnd", []);
 }
 
-/** Two fingers, at last so many times as far apart as at first. */
+/** Two fingers whose distance changes by that factor. */
 async function pinch({ page }: PageDriver, scale: number): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const apart = scale > 1 ? 50 : 200;

@@ -32,7 +32,7 @@ test("what a program asks the terminal is answered by one of two windows, and no
   await first.startShell();
   await using second = await chromium.open(first.page.url());
   await second.phase("running");
-  // Whatever else is answered is typed at the prompt, where it is seen.
+  // Any other answer would be typed at the prompt, where it is visible.
   await first.enter(
     String.raw`printf '\e[c'; IFS= read -rsdc reply; echo; echo "answer: $(printf %q "$reply")"`,
   );

@@ -45,7 +45,7 @@ test("a worktree on a machine is created, followed after a dry run, and deleted 
 
   await using watching = await chromium.open(`${fleet.hq.url}/#/s/${id}`);
   await watching.phase("running");
-  // A notice goes after some seconds: each is waited for from before its cause.
+  // A notice disappears after some seconds, so each wait starts before its cause.
   const notice = (text: string) => watching.page.locator(".notice").getByText(text).waitFor();
   const begun = notice("Follow Mode Active");
   await driver.button("Follow feature/x").click();
