@@ -1,4 +1,4 @@
-// Server and session host are two processes: each may stop, die and come back without the other.
+// Server and session host are two processes: each may stop, die and return without the other.
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
@@ -12,7 +12,7 @@ import { gone, TestServer } from "./harness/test-server.ts";
 const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
 const MIB = 1024 * 1024;
 
-/** The processes that run `ttyhq session-host` on that directory. */
+/** The processes of `ttyhq session-host` on that directory. */
 async function hostsOf(controlDir: string): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
   const lines = await Promise.all(pids.map(async (pid) => ({ pid, words: await commandOf(pid) })));
@@ -101,7 +101,7 @@ test("a viewer that reads the past when the host dies gets all of it from the ne
   const { id } = await client.create({ command: ["sh", "-c", script] });
   await using first = await RawSocket.open(server.url);
   first.subscribe(id, { flags: Stdout | Offsets, from: "live" });
-  // On the screen: a viewer that is slow for a moment is shown that in place of the output's end.
+  // On the screen: a viewer that is slow for a moment gets the screen instead of the output's end.
   await eventually(
     async () => (await client.screen(id)).includes("done") || undefined,
     "the end of the output",

@@ -1,4 +1,4 @@
-// What becomes of sessions and recordings when the session host dies (contract 3, 9).
+// Sessions and recordings after the death of the session host (contract 3, 9).
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const fileOf = (id: string, name: string): string => join(server.controlDir, "sessions", id, name);
 
-/** Kills the host and waits until the next one answers; the server starts it by itself. */
+/** Kills the host and waits until the next one answers, which the server starts by itself. */
 async function loseHost(): Promise<void> {
   const pid = await server.hostPid();
   await server.killHost();
@@ -64,7 +64,7 @@ describe("kill -9 of the session host", () => {
     const casts = await Promise.all([flood, quiet, ended].map(({ id }) => castOnDisk(id)));
     const [floodText = "", quietText, endedText] = await asciinemaCat(casts);
     expect([quietText, endedText]).toEqual(["one\r\n\u00e9", "two\r\n"]);
-    // Line by line up to where it was cut.
+    // Line by line up to the cut.
     const lines = floodText.split("\r\n");
     const last = lines.pop() ?? "";
     expect(lines).toEqual(lines.map((_, index) => `line ${index + 1}`));
@@ -115,7 +115,7 @@ describe("kill -9 of the session host", () => {
 });
 
 describe("after a start, a session that was running when the host died", () => {
-  /** The record on disk is made to name another process as the session's program. */
+  /** The record on disk is changed to name another process as the session's program. */
   async function restartAs(id: string, change: object): Promise<void> {
     await server.kill();
     await server.killHost();

@@ -1,4 +1,4 @@
-// A server meets a session host that speaks another revision of the protocol: it refuses clearly and leaves it alone.
+// A server meets a session host with another revision of the protocol: it refuses clearly and leaves it alone.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { MAIN, TestServer } from "./harness/test-server.ts";
 const CHECKOUT = dirname(dirname(MAIN));
 const REVISION = /PROTOCOL_REVISION = (\d+)/;
 
-/** The program as a later version would be: its sources with the next revision of the protocol. */
+/** A simulated later version: the sources with the next revision of the protocol. */
 async function nextVersion(directory: string): Promise<string> {
   await cp(join(CHECKOUT, "src"), join(directory, "src"), { recursive: true });
   await cp(join(CHECKOUT, "package.json"), join(directory, "package.json"));

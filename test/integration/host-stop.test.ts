@@ -16,8 +16,8 @@ const BEGIN_BYTES = 3_000_000;
 const FLOOD_BYTES = 8_000_000;
 
 /**
- * A program that prints a begin, and at full speed without end once there is that file: with nobody to watch, for one who
- * does and stands still for a moment gets the screen in place of what it missed.
+ * A program that prints a start, and endlessly at full speed once that file exists. It has no viewers, because a viewer
+ * that pauses for a moment would get the screen instead of the missed output.
  */
 function floodBehind(path: string): string[] {
   const yes = "yes 'all work and no play makes a long recording 0123456789'";
@@ -61,7 +61,7 @@ async function flooded(directory: string): Promise<void> {
   await eventually(async () => (await written()) > FLOOD_BYTES || undefined, "the flood");
 }
 
-/** The record says how the session ended, and journal and recording have the same output, all of it. */
+/** The record says how the session ended, and journal and recording have the same complete output. */
 async function expectComplete(directory: string): Promise<void> {
   const record = JSON.parse(await readFile(join(directory, "session.json"), "utf8"));
   expect(record.exit).toMatchObject({ reason: "signal", signal: "SIGHUP" });

@@ -1,4 +1,4 @@
-// Which real programs in real terminals wait for input.
+// Real programs in real terminals that wait for input, or do not.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
@@ -19,7 +19,7 @@ const READLINE =
   "require('readline').createInterface({ input: process.stdin, output: process.stdout }).question('ready', () => {});";
 const SERVER = "const server = require('net').createServer().listen(0, '127.0.0.1', () => {";
 
-/** The program waits in the kernel: for a descriptor, no longer for its own start. */
+/** The program waits in the kernel for a descriptor, and no longer for its own start. */
 function isPolling(pid: number): boolean {
   const [call = ""] = readFileSync(`/proc/${pid}/syscall`, "latin1").split(" ");
   const calls = process.arch === "arm64" ? ["22", "72", "73"] : ["7", "23", "232", "270", "271", "281"];

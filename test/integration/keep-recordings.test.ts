@@ -1,4 +1,5 @@
-// `--keep-recordings`: what has ended goes, what runs stays, and a crash in the middle leaves nothing half.
+// `--keep-recordings`: ended sessions are removed, running ones stay, and a crash in the middle leaves nothing half
+// done.
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// --log-format json: every line that a service writes, from its start to its end, whatever ends it.
+// --log-format json: every line of a service, from its start to any kind of end.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { MAIN } from "./harness/test-server.ts";
 
-/** Loaded before the program: stands in for a fault of ours, or of a library. */
+/** Loaded before the program: simulates a defect of ttyhq or of a library. */
 const FAULT = `data:text/javascript,process.once("SIGUSR2", () => {
   process.emitWarning("odd");
   setTimeout(() => { throw new Error("nobody caught this"); });

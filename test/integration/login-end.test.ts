@@ -1,4 +1,4 @@
-// What goes on for as long as a login does, a socket or a stream, ends with it (contract 5.3).
+// Sockets and streams end with their login (contract 5.3).
 import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { request } from "node:http";
@@ -27,7 +27,7 @@ import type { TestServer } from "./harness/test-server.ts";
 
 const LIMIT_MS = 1_000;
 
-/** A client of /ws that was welcomed. */
+/** A client of /ws that has received WELCOME. */
 async function connect(server: TestServer, proof: { token: string } | { ticket: string }) {
   const query = "ticket" in proof ? `?token=${proof.ticket}` : "";
   const headers = "token" in proof ? bearer(proof.token) : {};
@@ -36,7 +36,7 @@ async function connect(server: TestServer, proof: { token: string } | { ticket: 
   return Object.assign(socket, { [Symbol.dispose]: () => socket.terminate() });
 }
 
-/** How the server closed it, and when, in ms. */
+/** The code and time in ms of the server's close. */
 async function closeOf(socket: WebSocket) {
   const [code, reason] = await withDeadline(once(socket, "close"), PATIENCE_MS, "the close");
   return { code, reason: String(reason), at: Date.now() };
@@ -46,7 +46,7 @@ async function logOut(token: string, server: TestServer): Promise<void> {
   expect((await askAs(token, server, "/api/auth/logout", { method: "POST" })).status).toBe(200);
 }
 
-/** A session that shows what is typed. */
+/** A session that echoes its input. */
 async function startCat(token: string, server: TestServer): Promise<string> {
   const { json } = await askAs(token, server, "/api/sessions", { body: { command: ["cat"] } });
   return json.id;
@@ -110,7 +110,7 @@ test("who does not take part in the close is cut off, and is not heard meanwhile
     };
     type(`before ${round}\n`);
     await follower.shows(new RegExp(`before ${round}`));
-    // What is typed at a connection that was cut off already is answered with a reset: that is its end, too.
+    // Input on an already cut connection is answered with a reset, which ends it, too.
     socket.on("error", () => undefined);
     const end = new Promise((resolve) => socket.resume().once("close", resolve));
     const started = Date.now();

@@ -17,7 +17,7 @@ import { useShared } from "./harness/use-shared.ts";
 
 const WRONG = { error: "wrong user name or password", code: "invalid_credentials", details: {} };
 
-/** For the tests after which few logins have failed, and no token is over that another one uses. */
+/** For tests that cause few failed logins and end no token of another test. */
 const common = useShared(() => passwordServer("inline"));
 
 const token = (server: TestServer, body: object) => ask(server.url, "/api/auth/token", { body });

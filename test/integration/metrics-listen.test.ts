@@ -1,4 +1,4 @@
-// Metrics and probes on a listener of their own: --metrics-listen.
+// Metrics and probes on a separate listener: --metrics-listen.
 
 import { once } from "node:events";
 import { mkdtempDisposable } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// Walks the description that the server gives of itself: every endpoint in it does what it says (contract 2.7).
+// Calls every endpoint of the server's own API description and checks its answer (contract 2.7).
 import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -33,7 +33,7 @@ type Input = {
   readonly branch?: string;
   readonly query?: string;
   readonly body?: unknown;
-  /** It has no end by itself. */
+  /** It is endless. */
   readonly isHeadEnough?: boolean;
 };
 
@@ -76,7 +76,7 @@ async function session(command: readonly string[]): Promise<string> {
 const running = (): Promise<string> => session(["cat"]);
 const ended = async (): Promise<string> => {
   const id = await session(["true"]);
-  // The recording of a session is whole when the session is over.
+  // The recording of a session is complete when the session has ended.
   await asUser({ path: `/api/sessions/${id}/recording` });
   return id;
 };
@@ -96,7 +96,7 @@ const PASSKEY = {
 const API_TOKEN = { name: "ci", scope: ["sessions:view"], expiresIn: 3_600 };
 const SIGNED = { challengeId: "any", publicKey: "any", signature: "any" };
 
-/** What each endpoint is called with; one that is missing here fails the walk. */
+/** The calls of each endpoint; a missing endpoint fails the test. */
 const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   listSessions: async () => ({}),
   createSession: async () => ({ body: { command: ["true"] } }),
@@ -202,13 +202,13 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   discoverRepositories: async () => ({ query: `?path=${encodeURIComponent(dirname(await repository()))}` }),
 };
 
-/** What makes a success of an endpoint another answer here, such as that it wants the server's own socket. */
+/** Reasons for a different answer than success here, for example that it needs the server's own socket. */
 const REFUSED: Readonly<Record<string, string>> = {
   resetSessionSize: "400",
   createLoginLink: "403",
   // Without the option for keys.
   ...{ createChallenge: "403", sshLogin: "403", sshKeyLogin: "403" },
-  // A passkey is for a name, not an address, and no authenticator answers here: see browser/passkeys.test.ts.
+  // A passkey is bound to a name, not an address, and no authenticator answers here: see browser/passkeys.test.ts.
   ...{
     answerLogin: "401",
     secondFactor: "401",
@@ -238,7 +238,7 @@ function requestOf(
   };
 }
 
-/** The answer is one of those that the document has for the endpoint, and its body fits the schema there. */
+/** The document lists the status for the endpoint, and the body fits its schema. */
 function expectDescribed({ operation, method, path }: Described, answer: Answer): void {
   const about = `${method} ${path} answered ${answer.status} ${answer.text.slice(0, 200)}`;
   const response = operation.responses[answer.status];
@@ -257,7 +257,7 @@ function expectDescribed({ operation, method, path }: Described, answer: Answer)
 
 test("every endpoint answers valid input as it says", async () => {
   expect(described.map(({ operation }) => operation.operationId).sort()).toEqual(Object.keys(INPUTS).sort());
-  // The token is revoked at the end: it is needed until then.
+  // The token is needed until then, and revoked at the end.
   for (const each of described.sort(
     (a, b) => Number(a.path.endsWith("logout")) - Number(b.path.endsWith("logout")),
   )) {
@@ -288,7 +288,7 @@ describe("every endpoint refuses as it says", () => {
   test("a wrong path or query parameter", async () => {
     for (const each of described) {
       for (const { name, in: place, schema } of each.operation.parameters) {
-        // Where any text is good there is none that is wrong.
+        // A member that accepts any text has no wrong value.
         if (schema.type === "string" && schema.enum === undefined && schema.pattern === undefined) continue;
         const input = place === "path" ? { id: "no!id" } : { query: `?${name}=nonsense` };
         const answer = await asUser(requestOf(each, input));

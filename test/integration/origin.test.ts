@@ -1,4 +1,4 @@
-// What a foreign page can make a browser send, and what a browser is told about our own (contract 5.8).
+// Requests of a foreign page, and the headers about our own page (contract 5.8).
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,13 +11,13 @@ const OPEN = ["--no-auth", "--session-host", "inline", "--rate-limit-api", "0", 
 
 const portOf = ({ url }: TestServer) => new URL(url).port;
 
-/** Origins that a browser may send, and whether their pages may use this server. */
+/** Possible values of Origin, and whether their pages may use this server. */
 function origins(server: TestServer): readonly (readonly [origin: string | undefined, isLetIn: boolean])[] {
   const port = portOf(server);
   return [
     [undefined, true],
     [server.url, true],
-    // Behind a proxy that speaks TLS.
+    // Behind a proxy that terminates TLS.
     [server.url.replace("http", "https"), true],
     [ALLOWED, true],
     ["null", false],

@@ -1,4 +1,4 @@
-// Upgrades from the release before, which is kept as it was published, and versions beside each other (docs/upgrading.md).
+// Upgrades from the previous release as it was published, and mixed versions (docs/upgrading.md).
 import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Shows what is typed once: by the program. */
+/** Echoes its input once: by the program. */
 async function readyTerminal(
   client: ServerClient,
   more: Partial<CreateSessionBody>,
@@ -40,7 +40,7 @@ async function readyTerminal(
   return terminal;
 }
 
-/** Types lines, and waits until each came back. What is refused because the remote is not back yet was not typed. */
+/** Types lines, and waits for the echo of each. Input refused because the remote is still away is repeated. */
 async function types(terminal: TerminalClient, ...lines: readonly string[]): Promise<void> {
   for (const line of lines) {
     await terminal.connected();
@@ -91,7 +91,7 @@ test("an upgraded server continues with sessions, recordings, logins, tokens, sh
   const another = await askAs(login, server, `/api/sessions/${session.id}/share`, { body: {} });
   expect(another.json.url).toMatch(/^https:\/\/term\.example\.com\//);
 
-  // The session host of this version reads what that of the release wrote.
+  // This version's session host reads the files of the release's.
   await server.killHost("SIGTERM");
   await server.restart();
   expect(await recordingOf(endedId)).toBe(recording);

@@ -14,7 +14,7 @@ test("ending a session ends the shell, its children and its jobs, whatever they 
   ];
   program.pty.write(Buffer.from(script.join("\r")));
   await program.shows(/\rjobs are up/);
-  // The shell and its jobs; what these start may be up or not.
+  // The shell and its jobs; their children may not be running yet.
   expect((await sessionProcesses(program.pty.pid)).length).toBeGreaterThanOrEqual(7);
   expect(await program.end(500)).toEqual([]);
   expect(await sessionProcesses(program.pty.pid)).toEqual([]);
@@ -25,13 +25,13 @@ test("ending a session ends the shell, its children and its jobs, whatever they 
 test("ending a session takes no longer than the program", async () => {
   await using program = new Program("bash", ["--norc", "-i"]);
   await program.shows(/\$ /);
-  // It would be killed after the grace.
+  // It would be killed after the grace period.
   await program.end(60_000);
   expect(await program.ended).toMatchObject({ signal: "SIGHUP" });
 });
 
 test("a shell that had its hangup in the moment before it waits for a key ends at once all the same", async () => {
-  // As readline does it: the handler leaves a note, which is read between two keys.
+  // Like readline: the handler sets a flag, which is read between two keys.
   const script = [
     "$SIG{HUP} = sub { $isHungUp = 1 }; $SIG{TERM} = 'IGNORE'; $SIG{WINCH} = sub {};",
     "$| = 1; print 'ready'; 1 until $isHungUp; sysread(STDIN, $key, 1); print 'bye';",

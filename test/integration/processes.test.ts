@@ -1,4 +1,4 @@
-// The programs behind sessions: how they end, and that nothing of them is lost or left (contract 2.2, 2.3).
+// The programs of sessions: how they end, without losing output or leaving processes (contract 2.2, 2.3).
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Resolves when the session host has waited for all of its programs that have ended. */
+/** Resolves when the session host has reaped all of its ended programs. */
 async function noZombies(): Promise<void> {
   const host = await server.hostPid();
   await eventually(async () => zombiesOf(host).length === 0 || undefined, "the end of zombies");
@@ -109,7 +109,7 @@ describe("DELETE", () => {
 
   test("takes no longer than a program that ends when it is told", async () => {
     const told = async (): Promise<number> => {
-      // On a busy machine the second signal may be there before the program heard of the first.
+      // On a busy machine the second signal may arrive before the program has handled the first.
       const script = "trap 'exit 9' HUP TERM; echo ready; while :; do sleep 0.01; done";
       const { id, pid = 0 } = await rest.run(script);
       await rest.shows(id, /ready/);

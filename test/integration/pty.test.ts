@@ -34,7 +34,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Descriptors of this process that are pty masters. */
+/** The pty masters among this process's descriptors. */
 function openTerminals(): number {
   return readdirSync("/proc/self/fd").filter((fd) => {
     try {
@@ -228,7 +228,7 @@ describe("a program", () => {
         try {
           process.kill(pid, "SIGKILL");
         } catch {
-          // The terminal has hung up already.
+          // The terminal has already hung up.
         }
         console.log("over");
       });`;
@@ -256,7 +256,7 @@ describe("bytes", () => {
       to = Math.min(from + randomInt(1, 20_000), bytes.length);
       const piece = Uint8Array.from(bytes.subarray(from, to));
       program.pty.write(piece);
-      // What was written belongs to the terminal: the caller may use its buffer again.
+      // Written bytes are copied: the caller may reuse its buffer.
       piece.fill(0);
     }
     expect(program.pty.pendingInputBytes).toBeGreaterThan(0);
@@ -358,7 +358,7 @@ describe("the terminal", () => {
       stdio: ["ignore", "pipe", "inherit", "ignore", "ignore"],
     });
     const listing = child.stdout === null ? "" : await text(child.stdout);
-    // Its own three, and the one that it reads the list through.
+    // Its own three, and the one with which it reads the list.
     expect(listing.split(/\s+/).filter(Boolean)).toEqual(["0", "1", "2", "3"]);
   });
 

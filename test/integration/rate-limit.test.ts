@@ -1,4 +1,4 @@
-// How often one may call (contract 4.2).
+// Rate limits of API calls (contract 4.2).
 import { expect, test } from "vitest";
 import type { Answer } from "./harness/http.ts";
 import { Rest } from "./harness/rest.ts";
@@ -19,7 +19,7 @@ test("10 sessions and 100 calls a minute, these among them, are let through, and
   await using server = await TestServer.start({ args: ["--no-auth"] });
   const rest = new Rest(server);
   for (let round = 1; round <= 10; round++) {
-    // A refused one counts as well.
+    // A refused call counts as well.
     const answer = await rest.post("/api/sessions", {
       command: round % 2 === 0 ? "true" : "no-such-program",
     });
@@ -28,7 +28,7 @@ test("10 sessions and 100 calls a minute, these among them, are let through, and
     expect(answer.headers["ratelimit-policy"]).toBe("10;w=60");
   }
   expectLimited(await rest.post("/api/sessions", { command: "true" }), 10);
-  // A creation is a call as well, also one beyond its own limit (specification 8).
+  // A creation counts as a call as well, even beyond its own limit (specification 8).
   for (let round = 12; round <= 100; round++) {
     const answer = await rest.get(round % 2 === 0 ? "/api/sessions" : "/api/sessions/nobody");
     expect(answer.headers.ratelimit).toMatch(new RegExp(`^limit=100, remaining=${100 - round},`));

@@ -1,4 +1,4 @@
-// What the README promises a stranger, done as it says.
+// Follows the README's instructions literally.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtempDisposable, readFile, symlink, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { gone, TestServer } from "./harness/test-server.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const INSTALL_TIMEOUT_MS = 240_000;
 const START_TIMEOUT_MS = 60_000;
-/** What a clone does not have. */
+/** Files that a clone does not have. */
 const MADE_HERE = new Set([
   ...["node_modules", "dist", "build", "coverage", ".cache", ".git", "bench/.build", "prebuilds", "release"],
 ]);
@@ -113,13 +113,16 @@ async function install(checkout: string): Promise<void> {
   if (code !== 0) throw new Error(`npm ci ended with ${code}:\n${stdout}${stderr}`);
 }
 
-/** `npm test` itself needs an `npm ci`, so a short run uses its result: the packages and the native module of this checkout. */
+/**
+ * `npm test` itself needs an `npm ci`, so a short run uses its result: the packages and the native module of this
+ * checkout.
+ */
 async function takePackages(checkout: string): Promise<void> {
   await symlink(join(ROOT, "node_modules"), join(checkout, "node_modules"));
   await cp(join(ROOT, "build/Release/ttyhq.node"), join(checkout, "build/Release/ttyhq.node"));
 }
 
-/** Without what npm adds for the script that runs these tests. */
+/** Without npm's additions for the script that runs these tests. */
 function envOfAShell(): NodeJS.ProcessEnv {
   const isOfNpm = (name: string) => /^npm_(?!config_nodedir$)|^(INIT_CWD|NODE|NODE_ENV|VITEST.*)$/.test(name);
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfNpm(name)));
@@ -130,7 +133,7 @@ function pathOfAShell(): string {
   return folders.filter((folder) => !/node_modules/.test(folder)).join(delimiter);
 }
 
-/** The session host that `npm start` leaves behind in a home directory. Disposing ends it. */
+/** The session host that `npm start` leaves behind in a home directory. Disposal ends it. */
 class HostOf implements AsyncDisposable {
   readonly #socket: string;
 

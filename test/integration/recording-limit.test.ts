@@ -1,4 +1,4 @@
-// A recording that must stop, at its size limit (contract 3).
+// A recording that stops at its size limit (contract 3).
 import { describe, expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
 import { parseCast } from "./harness/asciicast.ts";
@@ -14,7 +14,7 @@ const lines = (count: number): string =>
   Array.from({ length: count }, (_, index) => `${1_000_000 + index}\n`).join("");
 const printLines = (count: number): string => `seq 1000000 ${1_000_000 + count - 1}`;
 
-/** Prints so many lines at a line of input, and says so at the end. */
+/** Prints that many lines after a line of input, and a last line at the end. */
 const QUIET = "stty raw -echo; printf ready";
 
 describe("at the size limit", () => {
@@ -37,7 +37,7 @@ describe("at the size limit", () => {
     expect(live.text === expected).toBe(true);
     expect(live.resyncs).toEqual([]);
 
-    // What is beyond the recording is held in memory: resuming at any byte misses none.
+    // Output beyond the recording is in memory: resuming at any byte misses none.
     for (const from of [0, 10, MIB - 1, MIB, MIB + 1, 2 * MIB, expected.length - 1]) {
       using other = server.connect();
       using resumed = Follower.attach(other, id, from);
@@ -84,10 +84,10 @@ describe("at the size limit", () => {
       expect(partly.text).toBe(head.length >= MIB ? head.slice(MIB - 5, MIB) : partly.text);
     };
     await check();
-    // Where the drawn part begins is not said, nor where its lines are wrapped.
+    // The start of the drawn part, and the wrapping of its lines, are unknown.
     const drawn = (await rest.get(`/api/sessions/${id}/text`)).text.replaceAll(/\s/g, "");
     expect(drawn).toContain(`${1_000_000 + count - 1}`);
-    // Another host knows of the recording alone.
+    // Another host knows only the recording.
     await server.killHost();
     const record = await eventually(async () => {
       const answer = await rest.get(`/api/sessions/${id}`);
@@ -104,7 +104,7 @@ describe("at the size limit", () => {
     const { id } = await rest.run("stty raw -echo; printf .; while head -c 1; do :; done");
     using socket = server.connect();
     using follower = Follower.attach(socket, id);
-    // What is typed before would be echoed as well.
+    // Earlier input would be echoed as well.
     await follower.until(() => (follower.next === 1 ? true : undefined), "the program");
     for (let byte = 1; byte <= 400; byte++) {
       await rest.post(`/api/sessions/${id}/input`, { text: "x" });

@@ -40,7 +40,7 @@ describe("a recording", () => {
     using socket = server.connect();
     using follower = Follower.attach(socket, id);
     const recordings: Uint8Array[] = [];
-    // In the middle of whatever is being written.
+    // In the middle of the output.
     while (recordings.length < MAX_LIVE_RECORDINGS && !follower.text.includes("3999 ")) {
       recordings.push(await recordingOf(id, "?follow=0"));
     }
@@ -156,7 +156,7 @@ describe("a character", () => {
   const octal = (part: Uint8Array): string =>
     [...part].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
 
-  /** Writes the parts one by one, each when the one before it has arrived. */
+  /** Writes the parts one by one, each after the previous one has arrived. */
   async function written(parts: readonly Uint8Array[]): Promise<string> {
     const prints = parts.map((part) => `printf '${octal(part)}'; read go;`).join(" ");
     const { id } = await rest.run(`stty -echo; ${prints}`);

@@ -1,4 +1,4 @@
-// Who may join an HQ and look at its remotes: the login, the table of endpoints and the router together.
+// Who may join an HQ and read its remotes: login, table of endpoints and router together.
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

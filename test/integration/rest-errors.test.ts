@@ -1,4 +1,4 @@
-// What is refused over REST, and how (contract 4.1).
+// Refusals over REST (contract 4.1).
 import { Agent } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
   running = (await rest.create({ id: "running", command: "cat" })).id;
   ended = (await rest.create({ id: "ended", command: "true" })).id;
   await rest.ended(ended);
-  // Who watched for its end is let go a moment later; lists that are compared tell of viewers, too.
+  // Viewers that waited for its end leave a moment later, and the compared lists contain viewers.
   await eventually(
     async () => (await rest.record(ended)).viewers === 0 || undefined,
     "its end without viewers",
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Every error is JSON of one shape, is not kept by caches, and says nothing of the inside. */
+/** Every error is JSON of one shape, is not cached, and reveals no internals. */
 function expectError(answer: Answer, status: number, code: string): void {
   expect([answer.status, answer.json]).toMatchObject([status, { code }]);
   expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
@@ -178,7 +178,8 @@ describe("the service refuses", () => {
   test("a body over 1 MiB, and takes one just under it", async () => {
     const body = (bytes: number): string => `{"text":"${"x".repeat(bytes - 11)}"}`;
     const path = `/api/sessions/nobody/input`;
-    // On a connection that closes after the answer, the rest of the body could meet a reset before that is read.
+    // On a connection that closes after the answer, a reset for the rest of the body could come before the answer is
+    // read.
     const agent = new Agent({ keepAlive: true });
     const over = await send({ method: "POST", path, headers: json, body: body(1024 * 1024 + 1), agent });
     agent.destroy();

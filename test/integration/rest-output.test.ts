@@ -1,4 +1,4 @@
-// The raw output of a session over REST: any bytes, by offset and by Range (contract 3, RFC 9110 section 14).
+// The raw output of a session over REST: arbitrary bytes, by offset and by Range (contract 3, RFC 9110 section 14).
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const LENGTH = 600_000;
 let server: TestServer;
 let rest: Rest;
 let path: string;
-/** Random bytes, all values among them. */
+/** Random bytes, with all values. */
 const source = Buffer.concat([
   Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
   randomBytes(LENGTH - 256),

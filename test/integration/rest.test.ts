@@ -1,4 +1,4 @@
-// Sessions over REST (contract 2): what every endpoint does.
+// Sessions over REST (contract 2): every endpoint.
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decodeResync } from "../../src/protocol/frame/resync.ts";
@@ -11,7 +11,7 @@ let rest: Rest;
 
 beforeAll(async () => {
   server = await TestServer.start({
-    // A home where no profile keeps the login shell from starting.
+    // A home without a profile that would delay the login shell.
     env: {
       HOME: tmpdir(),
       SHELL: "/bin/bash",
@@ -107,7 +107,7 @@ describe("GET /api/sessions", () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     using _viewer = socket.attach(id, { from: 0 }, { onOutput: () => resolve(), onResync: () => {} });
     await promise;
-    // The one before this one may be seen to go a moment later.
+    // The list may show the end of the previous one a moment later.
     await expect
       .poll(() => rest.record(id))
       .toMatchObject({ viewers: 1, outputBytes: 18, title: "my title" });
@@ -227,7 +227,7 @@ describe("the views of a session", () => {
       .expect("content-type", "text/event-stream")
       .expect("cache-control", "no-cache")
       .expect(/^:ok\n\nid: 1\ndata: \{"version":2[\s\S]*data: \["exit",4,/);
-    // The output may have come in pieces, each with an id of its own.
+    // The output may have come in several pieces, each with an id of its own.
     const last = Number(/id: (\d+)\ndata: \["exit"/.exec(all.text)?.[1]);
     const end = `:ok\n\nid: ${last}\ndata: ["exit",4,"${other}"]\n\n`;
     await stream()

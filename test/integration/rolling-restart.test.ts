@@ -1,5 +1,4 @@
-// A server that is told to stop and started again, under output: nothing is lost, nothing comes twice, nobody is told
-// that something went wrong.
+// Restarts of a server under output: nothing is lost or repeated, and no viewer sees an error.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
@@ -17,7 +16,7 @@ import { scaled } from "./harness/scale.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
 import { TestServer } from "./harness/test-server.ts";
 
-/** Twice what the restarts take of it, or more: 100 bytes a line. */
+/** At least twice the output during the restarts: 100 bytes a line. */
 const LINES = scaled(1_000_000);
 const BYTES_PER_SECOND = 4_000_000;
 const STEP_BYTES = 2_000_000;
@@ -30,7 +29,7 @@ function viewersOf(program: PacedProgram, url: string, id: string) {
   const ends = Promise.all(viewers.map((viewer) => viewer.ended));
   ends.catch(() => undefined);
   return {
-    /** Resolves when each viewer has so many bytes more than now. */
+    /** Resolves when each viewer has received that many more bytes. */
     advanced: (bytes: number) => Promise.all(viewers.map((viewer) => viewer.reached(viewer.next + bytes))),
     ended: () => withDeadline(ends, END_TIMEOUT_MS, "the end of the stream"),
     [Symbol.dispose]: () => viewers.forEach((viewer) => void viewer[Symbol.dispose]()),
@@ -56,7 +55,7 @@ test("five restarts under output: each of six viewers has every byte once, and o
   }
   const { expected } = program;
   expect(await viewers.ended()).toEqual(Array(VIEWERS).fill(expected));
-  // What it took before it was cut, and from there on what it asks for, is the same stream.
+  // Its output before the cut and its requested output after it form the same stream.
   const hash = createHash("sha256");
   let next = 0;
   const take = (socket: RawSocket): void => {
@@ -86,7 +85,7 @@ test("restarts of the HQ and of the remote under output: viewers at the HQ have 
   using viewers = viewersOf(program, fleet.hq.url, id);
   const parts = [fleet.hq, fleet.remote("worker-1"), fleet.hq, fleet.remote("worker-1")];
   for (const part of parts) {
-    // An HQ that has just started does not know a session on a machine that is leaving: viewers are back first.
+    // A just started HQ does not know a session on a leaving machine: viewers return first.
     await viewers.advanced(STEP_BYTES);
     await restarted(part);
   }

@@ -36,7 +36,7 @@ function textOf(
   return screens.view(shown, { ...PLAIN_TEXT, ...view }).then(({ bytes }) => new TextDecoder().decode(bytes));
 }
 
-/** Takes a second or so to parse. */
+/** Takes about a second to parse. */
 function longOutput(): string {
   return "\x1b[Hall of this is parsed\r\n".repeat(800_000);
 }

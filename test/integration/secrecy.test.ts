@@ -1,4 +1,4 @@
-// What of the server nobody else may read: its files, its sockets, its environment (contract 2.1, 5.5, 9).
+// Access to the server's files, sockets and environment is denied to others (contract 2.1, 5.5, 9).
 import { chmod, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ test("sockets, secrets, logs and recordings are their owner's alone, in a direct
   for (const entry of await readdir(server.controlDir, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     const mode = await modeOf(path).catch((error: NodeJS.ErrnoException) => {
-      // A file that takes another's place has lost its own name by now.
+      // A temporary file may have been renamed by now.
       if (error.code === "ENOENT" && entry.name.endsWith(".tmp")) return undefined;
       throw error;
     });

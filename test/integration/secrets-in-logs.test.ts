@@ -1,4 +1,4 @@
-// Everything that carries a secret is done, at the most talkative level; then no log may hold any of them (contract 5.5).
+// Uses every kind of secret at the highest log level; no log may contain any of them (contract 5.5).
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { ask, shakeHands } from "./harness/http.ts";
 import { askAs, bearer, ticketFor } from "./harness/password-server.ts";
 import { TestServer } from "./harness/test-server.ts";
 
-/** Told apart from anything that a log says of itself. */
+/** Distinguishable from all other text in a log. */
 const secret = (name: string): string => `${name}-${randomBytes(9).toString("hex")}`;
 
-/** What must not be found, by what it is. Tokens are also looked for by their signature alone. */
+/** The secrets to search for, by description. For tokens also their signature alone. */
 class Secrets {
   readonly #texts = new Map<string, string>();
 
@@ -29,7 +29,7 @@ class Secrets {
     return this.keep(name, secret(name.replaceAll(" ", "-")));
   }
 
-  /** Those that are in the text, as they are or as a URL, JSON or base64 writes them. */
+  /** The secrets in the text, literally or encoded as in a URL, JSON or base64. */
   foundIn(text: string): string[] {
     const spellings = (each: string) => [each, encodeURIComponent(each), btoa(each).replace(/=*$/, "")];
     return [...this.#texts]
@@ -61,7 +61,7 @@ async function start(secrets: Secrets, format: string): Promise<TestServer> {
 const post = (server: TestServer, path: string, body: unknown, headers = {}) =>
   ask(server.url, `/api/auth/${path}`, { method: "POST", body, headers });
 
-/** Right and wrong logins in every spelling. Returns a token. */
+/** Right and wrong logins with every method. Returns a token. */
 async function logIns(server: TestServer, secrets: Secrets, password: string): Promise<string> {
   const { json } = await post(server, "token", { password });
   const old = await post(server, "password", { userId: "ada", password });
@@ -89,7 +89,7 @@ async function links(server: TestServer, secrets: Secrets): Promise<void> {
   await ask(server.url, `/?login=${secrets.make("link in the query")}`);
 }
 
-/** Proofs of all kinds at every door, whole and damaged. */
+/** Credentials of all kinds at every endpoint, intact and damaged. */
 async function proofs(server: TestServer, secrets: Secrets, token: string, id: string): Promise<void> {
   const ticket = secrets.keep("ticket", await ticketFor(token, server));
   const [head = "", claims = "", signature = ""] = token.split(".");
@@ -118,7 +118,7 @@ async function proofs(server: TestServer, secrets: Secrets, token: string, id: s
   }
 }
 
-/** What is typed and shown is nobody's business either. */
+/** Input and output are secret, too. */
 async function typing(server: TestServer, secrets: Secrets, token: string): Promise<string> {
   const request = {
     command: ["sh", "-c", "read line; echo got", secrets.make("argument")],
@@ -134,7 +134,7 @@ async function typing(server: TestServer, secrets: Secrets, token: string): Prom
   return json.id;
 }
 
-/** Frames and messages that break the rules, with secrets in them. */
+/** Invalid frames and messages with secrets in them. */
 async function rudeFrames(server: TestServer, secrets: Secrets, token: string): Promise<void> {
   const socket = new WebSocket(
     `${server.url.replace("http", "ws")}/ws?token=${await ticketFor(token, server)}`,
@@ -170,7 +170,7 @@ test.each(["json", "text"])("no log holds a secret (as %s)", async (format) => {
   }
   expect([...logs.keys()].sort()).toEqual(["audit.log", "host.log", "server"]);
   expect(secrets.size).toBeGreaterThan(35);
-  // Which program was started the audit log has to say, as every system's does.
+  // The audit log must name the started program, as on every system.
   const open = new Map([["audit.log", ["argument"]]]);
   for (const [name, text] of logs)
     expect([name, secrets.foundIn(text)]).toEqual([name, open.get(name) ?? []]);

@@ -8,7 +8,7 @@ import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
 import { createSender } from "../../src/remote/send.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 
-/** Of one that was told to listen. */
+/** Of a listening server. */
 async function urlOf(server: Server): Promise<string> {
   await once(server, "listening");
   const address = server.address();

@@ -1,4 +1,4 @@
-// A full disk under the files that a server keeps for itself.
+// A full disk under the server's own files.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -21,7 +21,7 @@ test("settings on a full disk are as they were, whole, and can be changed when t
   const stored = (name: string): Promise<string> => readFile(join(server.controlDir, name), "utf8");
   expect((await share()).status).toBe(201);
   const makeRoom = await disk.fill();
-  // A file that was being replaced when the disk was full gives its room back.
+  // A file that was being replaced when the disk became full frees its space.
   await eventually(async () => {
     await disk.fill();
     return (await share()).status === 507 || undefined;
@@ -29,7 +29,7 @@ test("settings on a full disk are as they were, whole, and can be changed when t
   const [listed, kept] = [await shares(), await stored("logins.json")];
   expect(await share()).toMatchObject({ status: 507, json: { code: "disk_failed" } });
   expect([await shares(), await stored("logins.json")]).toEqual([listed, kept]);
-  // Whoever logs out is out, and told that it is not stored.
+  // A logout takes effect, and reports that it is not stored.
   expect((await askAs(other, server, "/api/auth/logout", { method: "POST" })).status).toBe(507);
   expect((await askAs(other, server, "/api/sessions")).status).toBe(401);
   await makeRoom();

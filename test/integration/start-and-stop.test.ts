@@ -138,7 +138,7 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
 test("SIGTERM to the session host ends its programs in good order, tells their viewers, and the server starts another", async () => {
   await using server = await TestServer.start();
   const client = server.client();
-  // It takes its time, which another host that came too early would take for a crash.
+  // It takes its time, which an early second host would take for a crash.
   const script =
     "trap '' HUP; trap 'sleep 2; echo saved; exit 7' TERM; echo ready; while :; do read line; done";
   const { id } = await client.create({ command: ["sh", "-c", script] });
@@ -180,7 +180,7 @@ test("a request that came before the SIGTERM is answered, later ones find nobody
 
 test("a second SIGTERM ends it at once", async () => {
   await using server = await TestServer.start({ args: OPEN });
-  // A client that never answers the close makes the first one wait.
+  // A client that never answers the close delays the first one.
   const { socket } = await openSocket(server.url);
   if (socket === undefined) throw new Error("not let in");
   const { pid } = server;
@@ -195,7 +195,7 @@ function within<T>(work: Promise<T>, what: string): Promise<T> {
   return withDeadline(work, PATIENCE_MS, what);
 }
 
-/** Resolves when the body has begun; with a promise of the error that it breaks off with. */
+/** Resolves when the body has begun; with a promise of the error with which it aborts. */
 async function openStream(url: string): Promise<{ readonly broken: Promise<unknown> }> {
   const outgoing = request(url, { agent: false }).end();
   const response = await within(headOf(outgoing), "the head of a stream");

@@ -1,4 +1,4 @@
-// The server is killed again and again; its programs, its recordings and its viewers go on.
+// The server is killed repeatedly; its programs, its recordings and its viewers continue.
 import { createHash, randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -30,7 +30,7 @@ test("kill -9 of the server again and again during a flood of output: no byte is
   const ends = Promise.all(viewers.map((viewer) => viewer.ended));
   ends.catch(() => undefined);
   for (let kill = 0; kill < KILLS; kill += 1) {
-    // At a random moment of the stream: this is no wait for anything.
+    // At a random moment of the stream: this pause waits for no condition.
     await pause(randomInt(100, 900));
     await server.restart();
   }

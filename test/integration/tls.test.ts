@@ -36,7 +36,7 @@ async function link(target: UplinkTarget): Promise<Link> {
   return await openLink(target, handlers, AbortSignal.timeout(PATIENCE_MS));
 }
 
-/** What a request and a link are refused with. */
+/** The errors of a request and a link. */
 async function refusals(origin: Origin): Promise<readonly string[]> {
   const failures = [get(origin), link({ ...origin, headers })].map((work) =>
     work.then(

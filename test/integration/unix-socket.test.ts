@@ -21,7 +21,7 @@ class Folder implements AsyncDisposable {
     return new Folder(await mkdtemp(join(tmpdir(), "ttyhq-socket-")));
   }
 
-  /** The path of a socket that is listened at. */
+  /** The path of a listening socket. */
   async listen(id: string): Promise<string> {
     const path = join(this.path, id);
     const server = createServer().listen(path);
@@ -30,7 +30,7 @@ class Folder implements AsyncDisposable {
     return path;
   }
 
-  /** The name as a killed process leaves it. */
+  /** The name that a killed process leaves behind. */
   async leaveStale(): Promise<void> {
     await claimSocket(await this.listen("dead"), this.name);
     await this.#close(this.#servers.pop());
@@ -117,12 +117,12 @@ class BusyListener implements AsyncDisposable {
     return listener;
   }
 
-  /** As many connections wait as the system lets wait. */
+  /** As many connections wait as the system allows. */
   async fill(path: string): Promise<void> {
     while (await this.#connect(path));
   }
 
-  /** False when no further connection may wait. */
+  /** False if no further connection may wait. */
   async #connect(path: string): Promise<boolean> {
     const socket = connect(path);
     this.#waiting.push(socket);

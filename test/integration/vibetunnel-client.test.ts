@@ -1,4 +1,4 @@
-// A VibeTunnel v3 client needs no change.
+// A VibeTunnel v3 client works unchanged.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
 import { ask } from "./harness/http.ts";
@@ -10,7 +10,7 @@ import {
   VibeTunnelClient,
 } from "./harness/vibetunnel-client.ts";
 
-/** What the official clients ask for: the web's terminal, its previews, its global channel, and iOS. */
+/** The subscriptions of the official clients: the web's terminal, its previews, its global channel, and iOS. */
 const WEB = 5;
 const PREVIEW = 2;
 const GLOBAL = 4;
@@ -24,7 +24,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** As the web client starts one: the command as an array, the folder as workingDir; the answer has a sessionId. */
+/** Like the web client: the command as an array, the folder as workingDir; the answer has a sessionId. */
 async function start(command: readonly string[], more: object = {}): Promise<string> {
   const body = { command, workingDir: "/tmp", ...more };
   return (await ask(server.url, "/api/sessions", { body })).json.sessionId;
@@ -118,7 +118,7 @@ test("the iOS client gets a screen at once, each change, and the exit", async ()
   client.subscribe(id, IOS);
   await client.until(() => client.screen(id) !== undefined);
   expect(client.screen(id)).toMatchObject({ cols: 80, cursor: [0, 0] });
-  // What is typed before would be echoed.
+  // Earlier input would be echoed.
   const isReady = async () => (await server.client().get(id)).title === "ready" || undefined;
   await eventually(isReady, "the program's title");
   client.type(id, "\n");

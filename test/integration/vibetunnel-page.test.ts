@@ -1,4 +1,4 @@
-// What VibeTunnel's page asks for beside sessions (facts 3).
+// Other requests of VibeTunnel's page than those about sessions (facts 3).
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// The rows of docs/what-happens-when.md that no other test shows.
+// The rows of docs/what-happens-when.md that no other test covers.
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -68,7 +68,7 @@ test("the machine reboots: the next start lists what ran as lost, with what it w
 test("a viewer is slow: it gets the screen when it reads again; program and other viewers did not wait", async () => {
   await using server = await TestServer.start();
   const client = server.client();
-  // The pause is longer than a viewer may take nothing and still be one that is only far away.
+  // Longer than a viewer may read nothing and still count as merely distant.
   const script = "read go; yes | head -c 12000000; sleep 1; echo done; cat";
   const { id } = await client.create({ command: ["sh", "-c", script] });
   const slow = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
@@ -96,7 +96,7 @@ test("a viewer is slow: it gets the screen when it reads again; program and othe
   slow.terminate();
 });
 
-/** All frames up to the one that is asked for. */
+/** All frames up to the requested one. */
 async function framesUntil(
   socket: WebSocket,
   isLast: (type: number, payload: Uint8Array) => boolean,
@@ -114,7 +114,7 @@ async function framesUntil(
   return frames;
 }
 
-/** The offset after what a frame has of the output, or draws. */
+/** The offset after a frame's output or drawing. */
 function endOf(type: number, payload: Uint8Array): number | undefined {
   if (type === FrameType.RESYNC) return decodeResync(payload).offset;
   if (type !== FrameType.OUTPUT) return undefined;

@@ -1,11 +1,11 @@
-// What the suites of follow mode look at, and begin with.
+// Common checks and first steps of the suites of follow mode.
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import { FollowRepository } from "./follow-repository.ts";
 
-/** Both trees are on one commit of one branch, and the main tree has nothing of its own. */
+/** Both trees are on one commit of one branch, and the main tree has no changes. */
 export async function together(repository: FollowRepository): Promise<void> {
   const { main, tree } = repository;
   expect(await main.branch()).toBe(await tree.branch());
@@ -13,7 +13,7 @@ export async function together(repository: FollowRepository): Promise<void> {
   expect(await main.status()).toBe("");
 }
 
-/** An edit of its own keeps the main tree from the worktree's commit. */
+/** An uncommitted edit holds the main tree back from the worktree's commit. */
 export async function holdBack(repository: FollowRepository): Promise<void> {
   const { main, tree } = repository;
   await main.write("shared.txt", "mine\n");
@@ -21,16 +21,16 @@ export async function holdBack(repository: FollowRepository): Promise<void> {
   await repository.settled();
 }
 
-/** Longer than a sign of change takes to be looked at. */
+/** Longer than the delay of a check after a change. */
 const QUIET_MS = 600;
 
-/** Follow mode has looked at everything that was done, and looks no more. */
+/** Waits until follow mode has checked everything and is idle. */
 export async function atRest(repository: FollowRepository): Promise<void> {
   const isQuiet = async (): Promise<boolean> => {
     const before = repository.checks;
     await pause(QUIET_MS);
     if (repository.checks !== before) return false;
-    // One that is under way is counted at its end: this look has its turn after that.
+    // A running check is counted at its end, and this one follows it.
     await repository.settled();
     return repository.checks <= before + 1;
   };

@@ -1,4 +1,4 @@
-// What is not committed: it stays, whatever is done in the other tree.
+// Uncommitted work stays, regardless of changes in the other tree.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -105,7 +105,7 @@ test("a commit on files that had not come along yet is told of, with the way bac
   await main.write("own.txt", "mine\n");
   await main.git("add", "own.txt");
   await tree.commit("shared.txt", "theirs\n");
-  // At once: sooner than anybody looks.
+  // At once: sooner than any check.
   await main.git("commit", "--quiet", "-m", "blind");
   await repository.settled();
   await together(repository);

@@ -1,10 +1,10 @@
-// Random histories: what somebody does in two trees, and what must be true whenever follow mode has come to rest.
+// Random histories: a user's actions in two trees, and invariants whenever follow mode is idle.
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
 import { BRANCHES, fileName, type Place, type Step } from "./follow-step.ts";
 
 export class History implements AsyncDisposable {
   readonly #repository: FollowRepository;
-  /** What is not committed, by tree and file: each text is there once in the world. */
+  /** Uncommitted work, by tree and file: every text is unique. */
   readonly #edits: Record<Place, Map<string, string>> = { main: new Map(), tree: new Map() };
   readonly #commits = new Set<string>();
   readonly #abandoned = new Set<string>();
@@ -20,7 +20,7 @@ export class History implements AsyncDisposable {
     return new History(repository);
   }
 
-  /** One thing that somebody does; git may refuse it. Then whatever follow mode makes of it. */
+  /** One action; git may refuse it. Then waits for follow mode. */
   async step(step: Step): Promise<void> {
     await this.#take(step, () => this.#do(step));
     await this.#repository.settled();
@@ -35,12 +35,12 @@ export class History implements AsyncDisposable {
     return this.#repository.settled();
   }
 
-  /** What of `check` is true at any moment. */
+  /** The part of `check` that always holds. */
   async lost(): Promise<readonly string[]> {
     return [...(await this.#lostCommits()), ...(await this.#lostEdits())];
   }
 
-  /** Where both trees are: that histories come by all of it is worth a look. */
+  /** The state of both trees, to prove that histories reach all of them. */
   async sight(): Promise<string> {
     const { main, tree } = this.#repository;
     if (!(await this.#repository.isFollowed())) return "not followed";
@@ -50,7 +50,7 @@ export class History implements AsyncDisposable {
     return (await tree.branch()) === "" ? "together on no branch" : "together";
   }
 
-  /** Problems; empty, where all is well. */
+  /** Problems; empty if there are none. */
   async check(): Promise<readonly string[]> {
     return [...(await this.#lostCommits()), ...(await this.#lostEdits()), ...(await this.#misplaced())];
   }
@@ -73,7 +73,7 @@ export class History implements AsyncDisposable {
         if (this.#edits[step.in].has(name)) return;
         await this.#tree(step.in).write(name, text);
         await this.#tree(step.in).git("add", "--", name);
-        // Only this file: what is staged besides stays.
+        // Only this file: other staged changes stay.
         await this.#tree(step.in).git("commit", "--quiet", "--only", "--message", text, "--", name);
         return;
       }
@@ -88,7 +88,7 @@ export class History implements AsyncDisposable {
       case "untracked":
       case "ignored": {
         const name = step.kind === "ignored" ? `ignored ${step.file}` : `new ${step.file}`;
-        // One tree commits what the other has lying around.
+        // One tree commits the other's uncommitted text.
         if (step.file % 2 === 0 || step.in === "main") {
           if ((await this.#tree(step.in).git("ls-files", "--", name)) !== "") return;
           await this.#tree(step.in).write(name, text);
@@ -112,7 +112,7 @@ export class History implements AsyncDisposable {
         await this.#tree(step.in).refused("reset", "--quiet", "--keep", "HEAD~1");
         return;
       case "softReset":
-        // What was committed is an edit now.
+        // Turns the last commit into an edit.
         if (this.#edits[step.in].size > 0) return;
         await this.#softReset(step.in);
         return;
@@ -163,7 +163,7 @@ export class History implements AsyncDisposable {
     const tree = this.#tree(place);
     const changed = (await tree.git("diff", "--name-only", "HEAD~1", "HEAD").catch(() => "")).split("\n");
     if ((await tree.refused("reset", "--quiet", "--soft", "HEAD~1")) !== "") return;
-    // Not what this tree had not got yet: the commit may have been made in the other one, a moment ago.
+    // Not commits that this tree has not received yet: the other one may just have made the commit.
     const edited = (await tree.git("diff", "--name-only", "HEAD")).split("\n");
     const own = changed.filter((name) => edited.includes(name));
     await this.#noteEdits(place, own);
@@ -188,7 +188,7 @@ export class History implements AsyncDisposable {
     }
   }
 
-  /** What git does not call changed any more is in a commit. */
+  /** A file that git no longer reports as changed is in a commit. */
   async #forgetCommitted(place: Place): Promise<void> {
     const tree = this.#tree(place);
     for (const name of this.#edits[place].keys()) {
@@ -197,7 +197,7 @@ export class History implements AsyncDisposable {
     }
   }
 
-  /** Somebody's own merge or switch overwrites what is ignored, as git does without a word. */
+  /** A user's own merge or switch overwrites ignored files, like git does without a warning. */
   async #forgetIgnored(): Promise<void> {
     const { main } = this.#repository;
     for (const [name, text] of this.#edits.main) {
@@ -224,7 +224,7 @@ export class History implements AsyncDisposable {
     if (loser !== undefined && before !== undefined) await this.#giveUp(before, await loser.head());
   }
 
-  /** The tree of their own in which somebody gives commits up by it, as git warns: they are in its reflog. */
+  /** The tree in which a user abandons commits this way, as git warns: they are in its reflog. */
   async #givesUp(step: Step): Promise<WorkTree | undefined> {
     const { main, tree } = this.#repository;
     if (step.kind === "leave") return (await main.branch()) === "" ? main : undefined;
@@ -233,7 +233,7 @@ export class History implements AsyncDisposable {
     return isStep ? this.#tree(step.in) : undefined;
   }
 
-  /** The other tree may hold them yet: it comes along. */
+  /** The other tree may still hold them: it is updated. */
   async #giveUp(before: string, now: string): Promise<void> {
     const given = await this.#repository.main.git("rev-list", before, "--not", "--branches", "--tags", now);
     for (const commit of given.split("\n")) this.#abandoned.add(commit);
@@ -288,7 +288,7 @@ export class History implements AsyncDisposable {
     return problems;
   }
 
-  /** Of a tree that is on no branch: they are its own to be merged. */
+  /** For a tree on no branch: its commits are its own to merge. */
   async #hasOwnCommits(): Promise<boolean> {
     const tips = await this.#tips();
     for (const tip of tips) {

@@ -1,4 +1,4 @@
-// One folder of hooks that several repositories have.
+// One folder of hooks that several repositories share.
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { FollowHooks } from "../../../src/git/hooks/follow-hooks.ts";

@@ -1,4 +1,4 @@
-// Follow mode on a remote, as whoever has only the HQ has it.
+// Follow mode on a remote, used only through the HQ.
 import { expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
@@ -10,7 +10,7 @@ const API = "/api/remotes/worker-1/proxy/api";
 
 type Happened = Record<string, unknown>;
 
-/** What is to become true. */
+/** The expected state. */
 async function setFollow(fleet: TestFleet, repository: FollowRepository, enable: boolean): Promise<void> {
   const body = { repoPath: repository.main.path, branch: "feature", enable };
   expect(await fleet.ask(`${API}/worktrees/follow`, { body })).toMatchObject({

@@ -1,4 +1,4 @@
-// docs/follow-mode.md, followed word for word by somebody who has a repository at ~/app.
+// Follows docs/follow-mode.md literally, with a repository at ~/app.
 import { execFile } from "node:child_process";
 import { chmod, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const PROMPT = "~/app$ ";
 
 type Typed = { readonly command: string; readonly output: string };
 
-/** What is typed at the page's prompt, and what it says comes back. */
+/** The commands at the page's prompt, and their output. */
 function typed(): readonly Typed[] {
   const region = /## In a minute\n([\s\S]*?)\n## /.exec(page)?.[1] ?? "";
   const blocks = [...region.matchAll(/```\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
@@ -28,7 +28,7 @@ function typed(): readonly Typed[] {
   );
 }
 
-/** A home with a repository in it, and a shell there that has ttyhq on its PATH. */
+/** A home with a repository, and a shell with ttyhq on its PATH. */
 async function home(controlDir: string) {
   const path = await realpath(await mkdtemp(join(tmpdir(), "ttyhq-home-")));
   await run("mkdir", ["-p", join(path, "bin"), join(path, "app")]);
@@ -46,14 +46,14 @@ async function home(controlDir: string) {
   };
 }
 
-/** What is to become true. */
+/** The expected state. */
 test("the example does what the page says", async () => {
   await using server = await TestServer.start();
   await using place = await home(server.controlDir);
   const app = (command: string): Promise<string> => place.type("app", command);
   const agent = (command: string): Promise<string> => place.type("app-feature", command);
   const branch = "git branch --show-current";
-  // Not the file alone: git has its lock for a moment longer.
+  // Not only the file: git holds its lock for a moment longer.
   const count = "git --no-optional-locks status --porcelain; cat count";
   await app("git config --global user.name ann; git config --global user.email ann@example.com");
   await app("git init -q -b main && echo 1 > count && git add count && git commit -qm first");

@@ -1,4 +1,4 @@
-// What happens in one tree while the other is on its way.
+// Changes of one tree while follow mode updates the other.
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ async function nextCommit({ tree }: FollowRepository, name: string): Promise<str
   return commit;
 }
 
-/** When git writes the file `moving.txt` in that tree, the branch moves on to the commit, once. */
+/** When git writes the file `moving.txt` in that tree, the branch moves to the commit, once. */
 async function moveMeanwhile({ directory }: FollowRepository, main: WorkTree, commit: string): Promise<void> {
   const program = join(directory, "moving");
   const once = join(directory, "moved");
@@ -74,14 +74,14 @@ test("nor is a commit missed that was made while a server that joined was killed
   expect(await main.read("next.txt")).toBe("next\n");
 });
 
-/** Commits once, on whatever HEAD is, as somebody who is quicker than follow mode. */
+/** Commits once, on the current HEAD, like a user who is faster than follow mode. */
 async function committer({ directory }: FollowRepository, main: WorkTree): Promise<string> {
   const once = join(directory, "committed");
   const commit = `git -C '${main.path}' -c core.hooksPath=/dev/null -c user.name=a -c user.email=a@example.com commit`;
   return `[ -e '${once}' ] || { : > '${once}'; ${commit} --quiet --allow-empty -m meanwhile >/dev/null </dev/null; }`;
 }
 
-/** Off the branch, with edits that were in the way and are not any more. */
+/** Off the branch, with edits that no longer block it. */
 async function heldBack(): Promise<FollowRepository> {
   const repository = await FollowRepository.following();
   const { main } = repository;
@@ -90,7 +90,7 @@ async function heldBack(): Promise<FollowRepository> {
   return repository;
 }
 
-/** It stays where it was made, is told of, and comes together by a merge. */
+/** The commit stays in its tree, is reported, and a merge joins the trees. */
 async function isKept(repository: FollowRepository): Promise<void> {
   const { main, tree } = repository;
   const commit = await main.git("log", "--walk-reflogs", "-1", "--format=%H", "--grep=meanwhile", "HEAD");
@@ -110,7 +110,7 @@ test("a commit on no branch is kept that was made just before the main tree join
   await main.git("config", "filter.cleaning.clean", program);
   await main.git("checkout", "--quiet", "--", "shared.txt");
   await main.write(".git/info/attributes", "shared.txt filter=cleaning\n");
-  // Touched: git looks at it with the filter, when follow mode has decided to join and asks what is in the way.
+  // Touched: git reads it with the filter when follow mode checks for blocking files.
   await main.write("shared.txt", "one\n");
   await repository.settled();
   await isKept(repository);

@@ -25,7 +25,7 @@ export async function followList(path: string): Promise<FollowList> {
   return new FollowList(file.of(undefined), (entries) => file.set(undefined, entries));
 }
 
-/** One working tree, and git in it as somebody at a prompt has it. */
+/** One working tree, with git as a user runs it. */
 export class WorkTree {
   readonly path: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -35,7 +35,9 @@ export class WorkTree {
     this.#env = env;
   }
 
-  /** Standard output without its last line feed. Rejects where git fails, but waits while follow mode has the tree locked. */
+  /**
+   * Standard output without its last line feed. Rejects if git fails, but waits while follow mode has the tree locked.
+   */
   async git(...args: readonly string[]): Promise<string> {
     const patience = AbortSignal.timeout(PATIENCE_MS);
     for (;;) {
@@ -49,7 +51,7 @@ export class WorkTree {
     }
   }
 
-  /** What git says on standard error when it refuses; empty where it does not. */
+  /** git's standard error when it refuses; empty if it does not. */
   async refused(...args: readonly string[]): Promise<string> {
     try {
       await this.git(...args);
@@ -101,7 +103,7 @@ export class FollowRepository implements AsyncDisposable {
   follow: FollowMode;
   /** Milliseconds by which its clock is fast. */
   laterMs = 0;
-  /** How often follow mode has looked at both trees. */
+  /** The number of follow mode's checks of both trees. */
   checks = 0;
   /** Called at once with each line of its log. */
   onLog: (line: string) => void = () => {};
@@ -137,7 +139,7 @@ export class FollowRepository implements AsyncDisposable {
     return new FollowMode({ ...parts, now, onChange: () => this.checks++ });
   }
 
-  /** The main tree is on `main`, the worktree on `feature`, one commit both. */
+  /** The main tree is on `main`, the worktree on `feature`, both at one commit. */
   static async make(names: { main?: string; tree?: string } = {}): Promise<FollowRepository> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), "ttyhq-follow-")));
     const config = join(directory, "gitconfig");
@@ -163,7 +165,7 @@ export class FollowRepository implements AsyncDisposable {
     return made;
   }
 
-  /** The server ends, and after `meanwhile` another one begins. */
+  /** The server ends, and after `meanwhile` another one starts. */
   async restart(meanwhile: () => Promise<void>): Promise<void> {
     await this.follow[Symbol.asyncDispose]();
     await meanwhile();
@@ -179,7 +181,7 @@ export class FollowRepository implements AsyncDisposable {
     return this.follow.disable({ repoPath: this.main.path, user: "somebody" });
   }
 
-  /** Resolves when follow mode has nothing more to do. */
+  /** Resolves when follow mode is idle. */
   async settled(): Promise<void> {
     await this.follow.changed(this.main.path);
   }
@@ -188,7 +190,7 @@ export class FollowRepository implements AsyncDisposable {
     return this.follow.status(this.main.path).then(({ enabled }) => enabled);
   }
 
-  /** What was not told yet. */
+  /** Notifications that were not reported yet. */
   told(): readonly GitNotification[] {
     return this.notices.take("test", () => true);
   }

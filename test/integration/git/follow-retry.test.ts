@@ -21,7 +21,7 @@ test("a look that fails is taken again by itself", async () => {
   await writeFile(config, `${text}[`);
   await writeFile(join(main.path, ".git/refs/heads/feature"), `${commit}\n`);
   await expect.poll(() => repository.log).toContain("it is tried again");
-  // Nothing tells of this.
+  // Nothing reports this change.
   await writeFile(config, text);
   await expect.poll(() => main.read("new.txt")).toBe("new\n");
 });
@@ -43,7 +43,7 @@ test("of what many say at once a few looks are taken", async () => {
   await repository.settled();
   const before = repository.checks;
   await Promise.all(Array.from({ length: 50 }, () => repository.settled()));
-  // One that had begun, and one more; a watch that sees what these did may add another.
+  // One that had begun, and one more; a watch that sees their changes may add another.
   expect(repository.checks - before).toBeLessThan(5);
 });
 
@@ -79,7 +79,7 @@ test("a repository that is not there for a moment, as when it is put in place of
     if (line.includes("there is no git repository")) renameSync(moved, main.path);
   };
   await rename(main.path, moved);
-  // A look at the moment without it.
+  // A check at the moment without it.
   await writeFile(join(moved, ".git/packed-refs"), "");
   await expect.poll(() => main.branch().catch(() => "none")).toBe("feature");
   await tree.commit("new.txt", "new\n");
@@ -92,7 +92,7 @@ test("a worktree that is removed and made again at its place is seen", async () 
   const { main, tree, env } = repository;
   await main.git("branch", "side");
   await atRest(repository);
-  // Nothing is looked at between the two.
+  // There is no check between the two.
   for (const args of [
     ["remove", "--force", tree.path],
     ["add", "--quiet", "--force", tree.path, "feature"],

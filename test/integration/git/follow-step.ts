@@ -1,4 +1,4 @@
-// What somebody does in one of two trees that are kept together.
+// A user's action in one of two trees that follow mode keeps together.
 export type Place = "main" | "tree";
 export type Step =
   | {
@@ -13,5 +13,5 @@ export type Step =
 
 export const BRANCHES = ["feature", "second", "third/deep"];
 
-/** A file's name; few, so that both trees meet in them. */
+/** A file's name; few, so that both trees use the same ones. */
 export const fileName = (number: number): string => (number === 0 ? "shared.txt" : `file ${number}.txt`);

@@ -1,4 +1,4 @@
-// Follow mode turned on and off, and asked about.
+// Switching follow mode on and off, and reading its state.
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

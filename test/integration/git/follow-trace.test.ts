@@ -1,10 +1,10 @@
-// What is left of follow mode in a repository in which it was on: nothing.
+// Follow mode leaves nothing behind in a repository.
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { FollowRepository } from "./follow-repository.ts";
 
-/** git's own log of where HEAD was, and its index, which holds when each file was looked at. */
+/** git's own log of HEAD, and its index, which contains the times of files. */
 const GITS_OWN = /(?:^|\/)(?:logs\/HEAD|index|ORIG_HEAD)$/;
 
 /** Each file and folder in a folder, with its permissions and bytes. */

@@ -1,4 +1,4 @@
-// What somebody has begun in a tree and not finished: git keeps it beside the files, and would drop it at a checkout.
+// Unfinished operations of a tree: git keeps them beside the files, and would drop them at a checkout.
 import { expect, test } from "vitest";
 import { atRest, prepared, together } from "./follow-checks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
@@ -7,7 +7,7 @@ const NEW_BRANCH = ["switch", "--quiet", "--create", "new"];
 const NO_BRANCH = ["switch", "--quiet", "--detach"];
 const EDITOR = ["-c", "core.editor=true"];
 
-/** The commit that something under way is about. */
+/** The commit of an unfinished operation. */
 const under = (tree: WorkTree, name: string): Promise<string> => tree.git("rev-parse", "--verify", name);
 
 /** Both `feature` and `side` have a file of one name. */
@@ -23,7 +23,7 @@ async function resolved(tree: WorkTree): Promise<void> {
   await tree.git("add", "side.txt");
 }
 
-/** A cherry-pick or a revert in the main tree that stopped for a conflict, which is resolved. */
+/** A cherry-pick or a revert in the main tree that stopped at a conflict, which is resolved. */
 async function stopped(repository: FollowRepository, command: string, commit: string): Promise<void> {
   const { main } = repository;
   if (command === "revert") await main.commit("side.txt", "ours again\n");

@@ -1,4 +1,4 @@
-// Follow mode of a server that is root, for users of the system: what is theirs stays theirs.
+// Follow mode of a server that runs as root, for system users: their files keep their owners.
 import { execFile } from "node:child_process";
 import { chmod, chown, lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import type { Answer } from "../harness/http.ts";
 import { People, Person } from "../harness/people.ts";
 
 const run = promisify(execFile);
-/** Nobody else can start a program as another user. */
+/** Only root can start a program as another user. */
 const asRoot = test.runIf(process.getuid?.() === 0);
 
 /** A repository of a user, with a worktree on the branch `side`. */
@@ -49,7 +49,7 @@ class UsersRepository implements AsyncDisposable {
     return this.#room.at("place/tree");
   }
 
-  /** git as that user at a prompt. */
+  /** git as that user runs it. */
   async git(cwd: string, ...args: readonly string[]): Promise<string> {
     const { uid, gid, home } = this.account;
     const env = { HOME: home, PATH: process.env.PATH };
@@ -62,12 +62,12 @@ class UsersRepository implements AsyncDisposable {
     await chown(path, this.account.uid, this.account.gid);
   }
 
-  /** Files and folders that are not that user's. */
+  /** Files and folders that belong to others. */
   async strangers(): Promise<readonly string[]> {
     const { uid, gid } = this.account;
     const found = await Promise.all(
       (await everythingIn(this.place)).map(async (path) => {
-        // What is gone by now was a lock of git's.
+        // Files that have vanished were locks of git.
         const stats = await lstat(path).catch(() => undefined);
         return stats === undefined || (stats.uid === uid && stats.gid === gid) ? [] : [path];
       }),
@@ -89,7 +89,7 @@ function follow(person: Person, { path }: UsersRepository, enable = true): Promi
   return person.ask("/api/worktrees/follow", { body: { repoPath: path, branch: "side", enable } });
 }
 
-/** What is to become true. */
+/** The expected state. */
 asRoot("follow mode of a user leaves nothing of root's in the repository, on, at work or off", async () => {
   await using people = await People.make();
   await using repository = await UsersRepository.of(people.one);
@@ -186,14 +186,14 @@ asRoot(
     const { path, tree, account } = repository;
     const one = Person.named(server, people.one);
     await follow(one, repository);
-    // Looks that were asked for before are over then.
+    // Earlier requested checks are over then.
     const rest = async (): Promise<void> => {
       for (let poll = 0; poll < 3; poll += 1) await one.ask("/api/git/event", { body: { repoPath: path } });
     };
     const hook = join(path, ".git/hooks/post-commit");
     expect(await readFile(hook, "utf8")).not.toContain(server.controlDir);
     for (const word of ["one", "two"]) {
-      // Held back by an edit; that the edit is taken back, no git tells.
+      // Held back by an edit; git reports nothing when the edit is undone.
       const before = await readFile(join(path, "a.txt"), "utf8");
       await repository.write(join(path, "a.txt"), "in the way\n");
       await repository.write(join(tree, "a.txt"), `${word}\n`);
@@ -204,7 +204,7 @@ asRoot(
       await repository.write(join(path, "a.txt"), before);
       await run(hook, { cwd: tree, uid: account.uid, gid: account.gid, env: { PATH: "/usr/bin:/bin" } });
       await expect.poll(() => readFile(join(path, "a.txt"), "utf8")).toBe(`${word}\n`);
-      // The file is there before the branch is.
+      // The file exists before the branch does.
       await rest();
     }
     expect(await repository.strangers()).toEqual([]);

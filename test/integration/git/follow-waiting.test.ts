@@ -1,4 +1,4 @@
-// What is in the way of follow mode goes, and no file of git's tells of it.
+// A blocking file disappears, without a change of git's own files.
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Each thing that somebody may do in one of the two trees, and what the other is like afterwards.
+// Each action of a user in one of the two trees, and its effect on the other.
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

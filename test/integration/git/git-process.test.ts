@@ -126,7 +126,7 @@ describe("git", () => {
   test("runs so many times at once, and no more", async () => {
     const place = room.at("slots");
     await room.write(join(place, "log"), "");
-    // Each waits until as many have come as may be there at once.
+    // Each waits until the maximum number of them runs.
     const others = `until [ $(grep -c in ${place}/log) -ge ${MAX_GIT_PROCESSES} ]; do sleep 0.1; done`;
     const script = `echo in >> ${place}/log; ${others}; sleep 0.2; echo out >> ${place}/log`;
     const git = room.program.at("/");

@@ -1,4 +1,4 @@
-// A server, a folder for repositories, and what tests ask of the two again and again.
+// A server, a folder for repositories, and common requests of tests.
 import type { WorktreeList, WorktreeRecord } from "../../../src/protocol/schemas/git.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { type Answer, ask, type Question } from "../harness/http.ts";
@@ -28,7 +28,7 @@ export class GitServer implements AsyncDisposable {
     return answer.json;
   }
 
-  /** The working tree at that path; throws where none is listed. */
+  /** The working tree at that path; throws if it is not listed. */
   async tree(repoPath: string, path: string): Promise<WorktreeRecord> {
     const found = (await this.list(repoPath)).worktrees.find((worktree) => worktree.path === path);
     if (found === undefined) throw new Error(`${path} is not listed`);

@@ -1,4 +1,4 @@
-// Real hooks, a real server, and git as somebody types it.
+// Real hooks, a real server, and git as a user types it.
 import { execFile } from "node:child_process";
 import { chmod, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { FollowRepository } from "./follow-repository.ts";
 
 const run = promisify(execFile);
 
-/** The command line in a folder, as somebody who has it on the PATH. */
+/** The command line in a folder, for a user who has it on the PATH. */
 async function ttyhq(server: TestServer, cwd: string, ...args: readonly string[]): Promise<string> {
   const { stdout } = await run(process.execPath, [MAIN, ...args, "--control-dir", server.controlDir], {
     cwd,
@@ -19,7 +19,7 @@ async function ttyhq(server: TestServer, cwd: string, ...args: readonly string[]
   return stdout;
 }
 
-/** A file that will say how ended what the hook of a commit starts. */
+/** A file that records the end of the program that a commit's hook starts. */
 async function watchHook({ main, directory }: FollowRepository): Promise<string> {
   const hook = join(main.path, ".git/hooks/post-commit");
   const seen = join(directory, "seen");
@@ -28,7 +28,7 @@ async function watchHook({ main, directory }: FollowRepository): Promise<string>
   return seen;
 }
 
-/** What is to become true. */
+/** The expected state. */
 const hooksOf = (repository: FollowRepository): Promise<string[]> =>
   readdir(join(repository.main.path, ".git/hooks")).then((names) =>
     names.filter((name) => !name.endsWith(".sample")),
@@ -55,7 +55,7 @@ test("without a server `ttyhq unfollow` ends follow mode all the same, and the w
   await using repository = await FollowRepository.following();
   const { main, tree, directory } = repository;
   await repository.restart(async () => {
-    // As where a hook of ours was overwritten.
+    // As if our hook had been overwritten.
     await tree.git("-c", "core.hooksPath=/dev/null", "switch", "--quiet", "-c", "attempt-2");
     expect(await tree.refused("switch", "feature")).toMatch(/already (?:checked out|used by worktree) at/);
     const unfollow = async (...args: readonly string[]): Promise<string> => {
@@ -85,7 +85,7 @@ test("the worktree gets a branch back that it has left a moment ago, also while 
   await together(repository);
   await repository.restart(async () => {
     const before = await main.head();
-    // The files of the main tree stay where they are, whatever becomes of the branch.
+    // The files of the main tree stay unchanged, regardless of the branch.
     await tree.commit("x.txt", "x\n");
     await tree.git("switch", "--quiet", "attempt-2");
     expect([await main.head(), await main.branch(), await main.status()]).toEqual([before, "", ""]);
@@ -162,7 +162,7 @@ test("the user's own hook runs first in every case, and its exit code is git's",
   expect(await main.refused("switch", "--quiet", "--create", "new")).not.toBe("");
   await main.git("checkout", "--quiet", "--", "shared.txt");
   expect(await readFile(log, "utf8")).toBe("post-checkout 1\npost-checkout 0\n");
-  // The switch has ended it, and so the hook is as it was.
+  // The switch has ended it, so the hook is restored.
   await expect.poll(() => readFile(hook, "utf8")).toBe(mine);
   const after = await stat(hook);
   expect([after.ino, after.mode]).toEqual([before.ino, before.mode]);

@@ -21,7 +21,7 @@ afterAll(async () => {
   await room?.[Symbol.asyncDispose]();
 });
 
-/** Everything that only looks. */
+/** All reading operations. */
 async function poll(folder: string): Promise<readonly number[]> {
   const path = encodeURIComponent(folder);
   const questions = [
@@ -41,7 +41,7 @@ describe("a repository that is only looked at runs nothing", () => {
     const folders = [repository, ...["tree", "other", "plain", "sub"].map((name) => join(repository, name))];
     for (const folder of folders.filter((one) => existsSync(one))) await poll(folder);
     expect(existsSync(caught)).toBe(false);
-    // That it would have: plain git walks into it.
+    // Proves that the trap works: plain git runs it.
     const [folder, ...command] = trap.springs ?? [];
     if (folder === undefined) return;
     await room.git(join(repository, folder), ...command).catch(() => undefined);
@@ -57,7 +57,7 @@ describe("what is trusted", () => {
     await room.commit(repository);
     await room.write(join(repository, "c.txt"), "yyy\n");
     await room.commit(repository);
-    // What is cleaned is what was committed, so that nothing has changed.
+    // The filter's clean result equals the committed content, so nothing has changed.
     await room.write(join(repository, "c.txt"), "xxx\n");
     const status = async (): Promise<unknown> =>
       (await rest.get(`/api/git/status?path=${encodeURIComponent(repository)}`)).json;

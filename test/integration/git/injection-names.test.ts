@@ -5,10 +5,10 @@ import { branchNameProblem } from "../../../src/git/worktrees/branches.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { SEED, scaled } from "../harness/scale.ts";
 
-/** Judged by one git each, which is what takes the time. */
+/** Each is judged by a separate git, which takes most of the time. */
 const NAMES = scaled(2_000);
 
-/** What git says of each name: 1 that it may be a branch. In a folder without a repository `@{-1}` means nothing. */
+/** git's verdict on each name: 1 if it may be a branch. In a folder without a repository `@{-1}` means nothing. */
 async function judge(room: GitRoom, names: readonly string[]): Promise<readonly boolean[]> {
   const script =
     'for name do git -C "$HOME" check-ref-format --branch "$name" >/dev/null 2>&1 && echo 1 || echo 0; done';

@@ -21,13 +21,13 @@ beforeAll(async () => {
 });
 afterAll(() => room?.[Symbol.asyncDispose]());
 
-/** What a client may be told of a name, whatever it is. */
+/** The allowed answers about a name. */
 const CODES: ReadonlySet<string> = new Set([
   ...["invalid_branch_name", "branch_not_found", "branch_exists", "branch_checked_out", "worktree_not_found"],
   ...["worktree_path_exists", "main_worktree", "invalid_request"],
 ]);
 
-/** The code of the refusal; `undefined` where it was done. Anything but a refusal with a name is a failure. */
+/** The code of the refusal; `undefined` if it succeeded. Anything but a named refusal is a failure. */
 async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
   try {
     await work;
@@ -146,7 +146,7 @@ describe("what a client sends as a path", () => {
         const asked = codeOf(worktrees.list(folder));
         await expect(asked).rejects.toMatchObject({ code: "not_a_repository" });
         const path = join(folder, name);
-        // The one name that git itself cannot do with.
+        // The one name that git itself cannot handle.
         if (name === "@") {
           expect(await codeOf(worktrees.add(repository, { branch: "odd", path }, {}))).toBe(
             "invalid_request",

@@ -74,7 +74,7 @@ describe("GET /api/git/status", () => {
       ...{ changed: 2, untracked: 2, ignored: 2, unpushed: 1 },
       files: expect.arrayContaining(files),
     });
-    // Without a remote nothing can be pushed, and nobody asked about losses.
+    // Without a remote nothing can be pushed, and nobody requested losses.
     expect(await losses(repository)).not.toHaveProperty("unpushed");
     expect(await json("git/status", { path: tree })).not.toHaveProperty("losses");
   });
@@ -100,7 +100,7 @@ describe("GET /api/git/status", () => {
         hasChanges: true,
         hasUpstream: false,
       },
-      // Untracked: the folder, and the file that only the index forgot.
+      // Untracked: the folder, and the file that was removed only from the index.
       ...{ modifiedCount: 2, untrackedCount: 2, stagedCount: 5, addedCount: 1, deletedCount: 2 },
       ...{ aheadCount: 0, behindCount: 0 },
     });

@@ -1,4 +1,4 @@
-// A folder that is another one by now, at the same path: what is known is of the one that is there.
+// A folder that was replaced at the same path: the status is that of the new one.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, renameSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ test("a repository that is gone when looked at, and back before it is looked for
   await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const moved = place.room.at("away");
-  // Nobody watches this folder for what is above it.
+  // Nobody watches the parents of this folder.
   using one = await inside(place, join(repository, "folder"));
   using _back = one.changed.on(() => {
     if (one.status === undefined) renameSync(moved, join(repository, ".git"));
@@ -47,7 +47,7 @@ test("edits in a repository are seen though a program stands in the folder that 
   const { room } = place;
   const repository = await room.repository();
   const copy = await copyOnAgain(room, repository);
-  // As long as somebody stands in a folder, the system tells nobody that it was deleted.
+  // While a process is in a folder, the system does not report its deletion.
   const program = spawn("sleep", ["600"], { cwd: repository });
   await once(program, "spawn");
   try {

@@ -1,8 +1,8 @@
-// A program: git status where the system lets a user watch two folders and no more. Prints what was known, and the warnings.
+// A program: git status on a system that lets a user watch only two folders. Prints the status, and the warnings.
 import { writeFileSync } from "node:fs";
 import { inside, on, StatusRoom } from "./status-room.ts";
 
-// Of this user namespace alone.
+// Only for this user namespace.
 writeFileSync("/proc/sys/user/max_inotify_watches", "2");
 let nowMs = 10_000;
 await using place = await StatusRoom.make({ now: () => nowMs });

@@ -1,4 +1,4 @@
-// Readings of a git status that fail, or whose answer comes when nobody wants it any more.
+// Failed readings of a git status, and answers that nobody needs any more.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, open, readFile, writeFile } from "node:fs/promises";
@@ -47,7 +47,7 @@ test("a repository that comes above a folder is found by a list five seconds lat
   const { room } = place;
   await mkdir(room.at("project/folder"), { recursive: true });
   using one = place.enter(room.at("project/folder"));
-  // Who came first was looked at by now.
+  // The first one was read by now.
   using _other = await inside(place, await room.repository());
   await room.git(room.at("project"), "init", "--quiet");
   place.live.check();
@@ -93,6 +93,6 @@ test("a git directory whose working tree is elsewhere has no status, and is not 
   using later = await inside(place, await room.repository("later"));
   expect(later.status).toMatchObject({ gitBranch: "main" });
   expect(one.status).toBeUndefined();
-  // Those of the later one alone.
+  // Only those of the later one.
   expect((await place.runs()) - runs).toBeLessThan(12);
 });

@@ -1,4 +1,4 @@
-// Whatever is done in a repository, in whatever order and however fast: in the end what is known is what git says.
+// After any sequence of actions in a repository, at any speed, the final status equals git's.
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -60,7 +60,7 @@ test("after any history what is known is what git says", async () => {
       const { room } = place;
       const tree = await room.worktree(await room.repository(), "side");
       using one = await inside(place, tree);
-      // What git refuses in that state is no step.
+      // An action that git refuses in that state does not count.
       for (const [step, action] of names.entries()) {
         await ACTIONS[action]?.({ room, tree, step }).catch(() => undefined);
       }

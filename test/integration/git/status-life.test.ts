@@ -1,4 +1,4 @@
-// When git status is read: once for all sessions of a tree, while a program runs there, and without running code.
+// Readings of git status: one for all sessions of a tree, while a program runs there, and without running code.
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { dirty, inside, on, StatusRoom, watchesOf } from "./status-room.ts";
 
 const run = promisify(execFile);
 const EXHAUSTED = fileURLToPath(new URL("status-exhausted.ts", import.meta.url));
-/** In which the limits of a system may be lowered. */
+/** A namespace in which the system's limits may be lowered. */
 const hasNamespaces = spawnSync("unshare", ["--map-root-user", "true"]).status === 0;
 
 test("outside a repository there are no status, and no git is run for them", async () => {
@@ -38,7 +38,7 @@ test("ten sessions of one working tree share its readings and its watches", asyn
   await room.git(repository, "switch", "--quiet", "-c", "shared");
   await Promise.all(others.map((one) => one.until(on("shared"), "the branch")));
   expect(await watchesOf("self")).toBe(watches);
-  // Some looks for those who came, and some for the switch; not ten times as many.
+  // Some readings for the viewers, and some for the switch; not ten times as many.
   expect((await place.runs()) - runs).toBeLessThan(30);
   for (const one of others) one[Symbol.dispose]();
 });
@@ -53,7 +53,7 @@ test("asking two hundred times runs no git", async () => {
   }
   await place.room.git(one.status?.gitRepoPath ?? "", "switch", "--quiet", "-c", "after");
   await one.until(on("after"), "the branch");
-  // Looks for the switch alone, with three to five gits each.
+  // Readings for the switch alone, with three to five gits each.
   expect((await place.runs()) - runs).toBeLessThan(25);
 });
 
@@ -87,7 +87,7 @@ test("one that has ended before it was known is looked at once and not watched",
   using one = place.enter(repository, { isLive: false });
   await eventually(async () => one.status?.gitBranch, "the branch");
   expect(await watchesOf("self")).toBe(before);
-  // Of thousands that have ended nobody wants an event each.
+  // Thousands of ended sessions must not cause an event each.
   expect(one.changes).toBe(0);
 });
 
@@ -131,7 +131,7 @@ test("a list has an edit looked for that is in no file of git's, and no more oft
   nowMs += 5_001;
   for (let times = 0; times < 200; times++) place.live.check();
   await one.until(dirty, "the edit, once it was asked for");
-  // The repository's config and the status; and what its start had still to come, perhaps.
+  // The repository's config and the status; possibly a remaining one of the start.
   expect((await place.runs()) - runs).toBeLessThan(10);
 });
 

@@ -1,4 +1,4 @@
-// Folders of repositories with their live git status, and a git that counts how often it is run.
+// Folders of repositories with their live git status, and a git that counts its runs.
 import { readdir, readFile, rename } from "node:fs/promises";
 import { GitProgram } from "../../../src/git/git.ts";
 import { LiveStatus } from "../../../src/git/status/live-status.ts";
@@ -12,8 +12,8 @@ const CHANGE_TIMEOUT_MS = 60_000;
 const CHECK_MS = 50;
 
 /**
- * A git in front of the real one that writes a line for each run, and does first what is in the file `first` beside it,
- * if that is there. Returns the folder that it is in.
+ * A git in front of the real one that writes a line for each run, and first runs the file `first` beside it, if it
+ * exists. Returns its folder.
  */
 export async function countingGit(
   room: GitRoom,
@@ -27,7 +27,7 @@ export async function countingGit(
   return { path, runs: async () => (await readFile(log, "utf8")).split("\n").length - 1 };
 }
 
-/** Folders of its file system that a process watches at this moment. */
+/** The folders of its file system that a process currently watches. */
 export async function watchesOf(pid: number | "self"): Promise<number> {
   const infos = await readdir(`/proc/${pid}/fdinfo`);
   const texts = await Promise.all(
@@ -39,7 +39,7 @@ export async function watchesOf(pid: number | "self"): Promise<number> {
     .filter((line) => line.startsWith("inotify wd:")).length;
 }
 
-/** A session in a folder, and the changes that it is told. */
+/** A session in a folder, and the changes reported to it. */
 export class Onlooker implements Disposable {
   readonly presence: FolderPresence;
   readonly changed = new Emitter<void>();
@@ -55,7 +55,7 @@ export class Onlooker implements Disposable {
     return this.presence.status;
   }
 
-  /** Resolves when the status is like that, as while the session has viewers or output. */
+  /** Resolves when the status matches, while the session counts as having viewers or output. */
   async checked(
     fits: (status: GitStatus | undefined) => boolean,
     what: string,
@@ -64,7 +64,7 @@ export class Onlooker implements Disposable {
     return await this.until(fits, what).finally(() => clearInterval(checks));
   }
 
-  /** The same, by changes of git's own files alone. */
+  /** The same, only by changes of git's own files. */
   async until(
     fits: (status: GitStatus | undefined) => boolean,
     what: string,
@@ -78,7 +78,7 @@ export class Onlooker implements Disposable {
     return this.status;
   }
 
-  /** Resolves with the status once there are some. */
+  /** Resolves with the status once there are warnings. */
   async known(): Promise<GitStatus> {
     const status = await this.until((found) => found !== undefined, "status");
     if (status === undefined) throw new Error("no status");
@@ -100,7 +100,7 @@ export class StatusRoom implements AsyncDisposable {
   readonly live: LiveStatus;
   readonly folders: SessionFolders;
   readonly runs: () => Promise<number>;
-  /** What was warned of. */
+  /** The warnings. */
   readonly warnings: string[];
   readonly #gitPath: string;
 
@@ -135,7 +135,7 @@ export class StatusRoom implements AsyncDisposable {
     return new Onlooker(this, cwd, options);
   }
 
-  /** What every git does first from now on: text of the shell, in which `$*` are its arguments. */
+  /** A shell script that every git runs first from now on, with its arguments in `$*`. */
   async first(text: string): Promise<void> {
     await this.room.write(`${this.#gitPath}/next`, text);
     await rename(`${this.#gitPath}/next`, `${this.#gitPath}/first`);
@@ -147,7 +147,7 @@ export class StatusRoom implements AsyncDisposable {
   }
 }
 
-/** One in that repository of whom everything is known. */
+/** A session in that repository with complete status. */
 export async function inside(place: StatusRoom, cwd: string): Promise<Onlooker> {
   const one = place.enter(cwd);
   await one.known();

@@ -20,7 +20,7 @@ const isRoot = process.getuid?.() === 0;
 
 type Lists = { readonly list: () => Promise<readonly SessionRecord[]> };
 
-/** A server whose gits are counted, with a client and the events that everybody is told. */
+/** A server that counts its gits, with a client and the server events. */
 async function counted(room: GitRoom) {
   const { path, runs } = await countingGit(room);
   const server = await TestServer.start({ env: { ...room.env, PATH: `${path}:${room.env.PATH}` } });
@@ -39,7 +39,7 @@ async function counted(room: GitRoom) {
   };
 }
 
-/** The record of a session once it is like that. */
+/** The record of a session once it matches. */
 async function record(
   { list }: Lists,
   id: string,
@@ -51,7 +51,7 @@ async function record(
   );
 }
 
-/** Reads the list whenever the server says that the session has changed, and only then, until it is like that. */
+/** Reads the list whenever the server reports a change of the session, and only then, until it matches. */
 async function toldOf(
   { list, events }: Lists & { readonly events: ServerEvents },
   id: string,
@@ -79,7 +79,7 @@ test("a branch switched in a session's shell is told, and in the list by then", 
   await place.client.input(id, { text: "echo more >>b.txt\r" });
   expect(await toldOf(place, id, (one) => one.gitHasChanges === true)).toMatchObject({ gitBranch: "typed" });
   expect(await place.client.get(id)).toMatchObject({ gitBranch: "typed", gitHasChanges: true });
-  // One that comes to where everything is known has it at once.
+  // A session in a folder with known status has it at once.
   expect(await place.client.create({ command: ["cat"], cwd: join(repository, "folder") })).toMatchObject({
     gitBranch: "typed",
   });
@@ -92,7 +92,7 @@ test("two hundred lists start no git", async () => {
   await toldOf(place, id, (one) => one.gitBranch === "main");
   const runs = await place.runs();
   for (let times = 0; times < 200; times++) await place.list();
-  // What the start causes, and a reading every 5 s while the lists take that long.
+  // The readings of the start, and one every 5 s while the lists take that long.
   expect((await place.runs()) - runs).toBeLessThan(100);
 });
 
@@ -175,7 +175,7 @@ test.runIf(isRoot)("of a server that is root, git looks as the user whose sessio
   const [mine, roots] = [await room.repository("mine"), await room.repository("roots")];
   await run("chown", ["-R", people.one, mine]);
   const own = await one.start({ command: ["sh"], cwd: mine });
-  // git does not trust a repository of somebody else, whoever the server is.
+  // git does not trust a repository of another user, whoever runs the server.
   const other = await one.start({ command: ["cat"], cwd: roots });
   const place = { list: async () => (await one.ask("/api/sessions")).json };
   expect(await record(place, own.id, (found) => found.gitBranch !== undefined)).toMatchObject({
@@ -183,7 +183,7 @@ test.runIf(isRoot)("of a server that is root, git looks as the user whose sessio
   });
   await one.ask(`/api/sessions/${own.id}/input`, { body: { text: "git switch -c mine\r" } });
   await record(place, own.id, (found) => found.gitBranch === "mine");
-  // What the server's own user sees there is that one's alone.
+  // The server's own user's view of it belongs to that user alone.
   const servers = Person.named(server, USERNAME);
   const theirs = await servers.start({ command: ["cat"], cwd: roots });
   const all = { list: async () => (await servers.ask("/api/sessions")).json };

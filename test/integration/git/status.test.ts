@@ -1,4 +1,5 @@
-// The git status of the folders of sessions, on real repositories: git's own commands are seen, edits when it is checked.
+// The git status of sessions' folders, on real repositories: git's own commands are seen at once, edits at the next
+// check.
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

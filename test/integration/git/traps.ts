@@ -1,17 +1,20 @@
-// Repositories that run a program when git looks at them: each leaves a file behind if it does.
+// Repositories that run a program when git reads them: each leaves a file behind if it runs.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { GitRoom } from "../harness/git-repository.ts";
 
 export type Trap = {
   readonly name: string;
-  /** Makes the repository hostile: `program` is what it has git run. */
+  /** Makes the repository hostile: git is to run `program`. */
   set(room: GitRoom, repository: string, program: string): Promise<void>;
-  /** A command of plain git that is caught, in the folder below the repository; without one plain git is not, either. */
+  /**
+   * A plain git command that runs the trap, in the folder below the repository; without one plain git does not run it
+   * either.
+   */
   readonly springs?: readonly [folder: string, ...args: string[]];
 };
 
-/** An edit that has the length of what was there: git has to compare the contents, by way of the filters. */
+/** An edit of equal length, so that git must compare the contents through the filters. */
 async function edit(room: GitRoom, repository: string): Promise<void> {
   await room.write(join(repository, "a.txt"), "one\ntwo\nTHREE\n");
 }
@@ -26,7 +29,7 @@ function config(room: GitRoom, repository: string, ...entry: readonly string[]):
   return room.git(repository, "config", ...entry);
 }
 
-/** The objects of HEAD are missing, and whoever wants them is to get them from there. */
+/** The objects of HEAD are missing, and are to be fetched from there. */
 async function promise(room: GitRoom, repository: string, url: string): Promise<void> {
   await config(room, repository, "core.repositoryFormatVersion", "1");
   await config(room, repository, "extensions.partialClone", "origin");

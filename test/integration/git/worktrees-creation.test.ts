@@ -19,7 +19,7 @@ afterAll(() => server?.[Symbol.asyncDispose]());
 
 const fresh = (): Promise<string> => room.repository(`r${++names}`);
 
-/** What a failed creation must leave as it was. */
+/** State that a failed creation must leave unchanged. */
 async function traces(repository: string): Promise<unknown> {
   const beside = (await readdir(room.path)).filter((name) => name.startsWith(`r${names}`));
   const refs = await room.git(repository, "for-each-ref");

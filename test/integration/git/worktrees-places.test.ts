@@ -189,7 +189,7 @@ describe("repositories in repositories", () => {
         [tree, "refs/heads/side", false],
       ]);
     }
-    // What is not committed in it is its own affair; another commit of it is not.
+    // Its uncommitted changes are its own; another commit of it is not.
     await room.append(join(sub, "a.txt"), "x\n");
     expect((await list(outer)).worktrees[0]?.hasUncommittedChanges).toBe(false);
     await room.commit(sub);

@@ -55,14 +55,14 @@ test.runIf(isRoot)(
     expect((await stat(join(repository, ".git/worktrees"))).uid).toBe(owner.uid);
     expect((await one.ask(of(repository))).json.worktrees).toHaveLength(2);
 
-    // git does not trust a repository of somebody else, root's included.
+    // git does not trust a repository of another user, including root's.
     expect(await other.ask(of(repository))).toMatchObject({ status: 403, json: { code: "forbidden" } });
     const roots = await room.repository("roots");
     expect(await one.ask(of(roots))).toMatchObject({ status: 403, json: { code: "forbidden" } });
     const admin = Person.named(server, people.admin);
     expect(await admin.ask(of(repository))).toMatchObject({ status: 403, json: { code: "forbidden" } });
 
-    // What a user may not see is not there; what a group of theirs may see is.
+    // A user does not see unreadable files, but those of a group of theirs.
     const hidden = await room.repository("hidden/repo");
     await own(hidden, owner);
     await chown(room.at("hidden"), 0, team.gid);
@@ -72,16 +72,16 @@ test.runIf(isRoot)(
       one.ask(`/api/repositories/discover?${new URLSearchParams({ path: room.path })}`);
     expect(paths(await discover())).not.toContain(hidden);
     await run("usermod", ["--append", "--groups", team.name, people.one]);
-    // A worker keeps the groups of its start, as a login does; one that is older than a minute is renewed.
+    // A worker keeps the groups of its start, like a login; it is replaced after a minute.
     for (const pid of await gitWorkers(server.controlDir)) process.kill(pid, "SIGKILL");
     const areGone = async () => (await gitWorkers(server.controlDir)).length === 0 || undefined;
     await eventually(areGone, "no git worker");
-    // A request in the moment of the end fails, and says to try again.
+    // A request at the moment of the end fails, and says to try again.
     const isSeen = async () => (await one.ask(of(hidden))).status === 200 || undefined;
     await eventually(isSeen, "the repository of the group");
     expect(paths(await discover())).toContain(hidden);
 
-    // ~ is the home of whoever asks.
+    // ~ is the home of the caller.
     const info = await one.ask("/api/git/repo-info?path=~/nothing");
     expect(info).toMatchObject({ status: 200, json: { isGitRepo: false } });
   },

@@ -58,7 +58,7 @@ describe("GET /api/worktrees", () => {
   test("compares with what origin/HEAD points to, else with main, else with master, else with the main worktree's", async () => {
     const repository = await fresh();
     const base = async (): Promise<string> => {
-      // Every path is its own question, so that none is answered by the listing before.
+      // Every path is a separate request, so that the previous listing answers none.
       const folder = join(repository, `f${++names}`);
       await mkdir(folder);
       return (await server.list(folder)).baseBranch;
@@ -76,7 +76,7 @@ describe("GET /api/worktrees", () => {
 
   test("is up to 5 s old, but never older than a change that the service made", async () => {
     const count = async (path: string): Promise<number> => (await server.list(path)).worktrees.length;
-    // Again with another one where a busy machine takes more than 5 s from list to list.
+    // Repeated with another one if a busy machine needs more than 5 s from list to list.
     const first = new Set<number>();
     const repository = await eventually(async () => {
       const path = await fresh();

@@ -1,4 +1,4 @@
-// The schemas of the Kubernetes API: values by its OpenAPI description, and fields that it does not know by its types.
+// The schemas of the Kubernetes API: values by its OpenAPI description, and unknown fields by its types.
 import { mkdtempDisposable, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,19 +25,19 @@ const Typed = z.looseObject({
   kind: z.string(),
   metadata: z.object({ name: z.string() }),
 });
-/** Kinds of others than Kubernetes, by the group of their API. */
+/** Kinds of other projects than Kubernetes, by the group of their API. */
 const MODELS: Readonly<Record<string, string>> = {
   "gateway.networking.k8s.io": "@kubernetes-models/gateway-api/",
   "keda.sh": "@kubernetes-models/keda/",
   "monitoring.coreos.com": "@kubernetes-models/prometheus-operator/",
 };
-/** Of Kubernetes' own kinds: the newest version that they have to fit, and one that is older than what docs/kubernetes.md names. */
+/** For Kubernetes' own kinds: the newest supported version, and one older than those of docs/kubernetes.md. */
 export const API_VERSIONS = { newest: "kubernetes-models/", oldest: "kubernetes-models-1.27/" } as const;
 type Api = (typeof API_VERSIONS)[keyof typeof API_VERSIONS];
 type Validated = { validate(): void };
 const Model = z.custom<new (object: unknown) => Validated>((value) => typeof value === "function");
 
-/** What the API would refuse in one of these objects, and what it would drop without a word; an empty list for none. */
+/** The values in these objects that the API would refuse or silently drop; an empty list for none. */
 export async function schemaProblems(
   objects: readonly unknown[],
   api: Api = API_VERSIONS.newest,
@@ -63,7 +63,7 @@ async function valueProblems(object: z.infer<typeof Typed>, api: Api): Promise<r
   }
 }
 
-/** By the compiler: an object that is written down may have no member that its type does not name. */
+/** By the compiler: an object literal may have no member that its type does not have. */
 async function unknownFields(
   objects: readonly z.infer<typeof Typed>[],
   api: Api,
@@ -84,7 +84,7 @@ async function unknownFields(
   return code === 0 ? [] : stdout.split("\n").map((line) => named(line, objects));
 }
 
-/** The compiler says a line: put the object that is on it in front. */
+/** Replaces the compiler's line number by the object on that line. */
 function named(line: string, objects: readonly z.infer<typeof Typed>[]): string {
   const [, number = "", rest = line] = /^\S*objects\.ts\((\d+),\d+\): error TS\d+: (.*)$/.exec(line) ?? [];
   const object = objects[Number(number) - 1];

@@ -1,10 +1,10 @@
-/** One thing that is changed in what an overlay makes. */
+/** A change of an overlay's objects. */
 export type Change = {
   readonly about: string;
-  /** Kind and name of the object, and the way to the member in it. */
+  /** Kind and name of the object, and the path of the member. */
   readonly of: string;
   readonly at: string;
-  /** In place of what is there; `undefined` takes it away. */
+  /** The new value; `undefined` removes the member. */
   readonly value: unknown;
   readonly said: readonly string[];
 };
@@ -30,7 +30,7 @@ function nameOf(object: unknown): string {
   return `${object.kind}/${object.metadata.name}`;
 }
 
-/** Copies of the objects, one of them changed. Throws where there is no such object or no way to the member. */
+/** Copies of the objects, one of them changed. Throws if the object or the path does not exist. */
 export function changed(
   objects: readonly unknown[],
   { of, at, value }: Pick<Change, "of" | "at" | "value">,

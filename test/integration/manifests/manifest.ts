@@ -1,4 +1,4 @@
-// Kubernetes objects as far as the policy looks at them; what it does not look at is checked by the API's schemas.
+// The parts of Kubernetes objects that the policy checks; the API's schemas check the rest.
 import { z } from "zod";
 
 const Labels = z.record(z.string(), z.string());
@@ -154,7 +154,7 @@ export const Ingress = z.object({
 });
 export type Ingress = z.infer<typeof Ingress>;
 
-/** Of the other kinds no more than this is looked at. */
+/** The checked part of other kinds. */
 export const Other = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -162,7 +162,7 @@ export const Other = z.looseObject({
 });
 export type Other = z.infer<typeof Other>;
 
-/** What one overlay makes, sorted by what it is. */
+/** The objects of one overlay, sorted by kind. */
 export type Manifest = {
   readonly workloads: readonly Workload[];
   readonly services: readonly Service[];
@@ -187,7 +187,7 @@ export function readManifest(objects: readonly unknown[]): Manifest {
   };
 }
 
-/** Whether a selector takes in what has these labels; one with expressions is no selector of ours. */
+/** Whether a selector matches these labels; we use no selectors with expressions. */
 export function selects(
   selector: z.infer<typeof Selector>,
   labels: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-// The files in k8s/, without a cluster: each overlay can be made, fits the API's schemas, and keeps our policy.
+// The files in k8s/, without a cluster: each overlay builds, fits the API's schemas, and keeps our policy.
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,10 @@ import { policyProblems } from "./policy.ts";
 
 const PACKAGE = JSON.parse(readFileSync(join(K8S, "../package.json"), "utf8"));
 const OVERLAYS = ["base", ...readdirSync(join(K8S, "overlays")).map((name) => `overlays/${name}`)];
-/** The tests' cluster has folders of its node for volumes, which root alone can open for others; it runs nothing else so. */
+/**
+ * The tests' cluster uses folders of its node as volumes, which only root can open for others; nothing else runs as
+ * root.
+ */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "overlays/lab": [
     "Deployment/ttyhq-hq open-volume: may run as root",
@@ -30,7 +33,7 @@ describe.each(OVERLAYS)("k8s/%s", (overlay) => {
   });
 });
 
-/** Of each two, either stands before the other one in one of these. */
+/** Each pair appears in both orders. */
 const COMPONENTS = [
   "ha",
   "redis-sentinel",
@@ -42,12 +45,12 @@ const COMPONENTS = [
   "autoscale",
   "canary",
 ];
-/** For versions, nodes or clusters that not everybody has. */
+/** For special versions, nodes or clusters. */
 const SPECIAL = ["user-namespaces", "app-armor", "pre-stop-sleep"];
 const ALL = [...COMPONENTS, ...SPECIAL];
 const ORDERS = [ALL, ALL.toReversed()];
 
-/** The objects that base makes with these components. */
+/** The objects of base with these components. */
 async function composed(components: readonly string[]): Promise<readonly unknown[]> {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-components-"));
   const here = relative(folder.path, K8S);
@@ -59,7 +62,7 @@ async function composed(components: readonly string[]): Promise<readonly unknown
   return await rendered(folder.path);
 }
 
-/** The same for lists in whatever order. */
+/** The same for lists in any order. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => JSON.stringify(sorted(each))).toSorted();
   if (typeof value !== "object" || value === null) return value;
@@ -74,7 +77,7 @@ test("all components together make the same objects in any order, which fit the 
   const [one = [], other = []] = await Promise.all(ORDERS.map(composed));
   expect(await schemaProblems(one)).toEqual([]);
   expect(policyProblems(one)).toEqual([]);
-  // One authority has signed both, and either file holds it.
+  // One authority has signed both, and either file contains it.
   const text = (objects: readonly unknown[]): string =>
     JSON.stringify(objects).replaceAll("/run/secrets/ttyhq/redis/ca.crt", "/run/secrets/ttyhq/tls/ca.crt");
   expect(sorted(JSON.parse(text(one)))).toEqual(sorted(JSON.parse(text(other))));
@@ -98,7 +101,7 @@ test("on OpenShift the namespace says which users and groups pods have, and name
   const text = JSON.stringify(objects);
   expect(text).not.toMatch(/"(?:runAsUser|runAsGroup|fsGroup)":/);
   expect(text).toContain('"kubernetes.io/metadata.name":"openshift-dns"');
-  // No number is known here; nobody is root, as runAsNonRoot says.
+  // No uid is known here; runAsNonRoot excludes root.
   expect(policyProblems(objects)).toEqual(
     [
       "Deployment/ttyhq-hq hq",

@@ -1,4 +1,4 @@
-// What holds between the objects of an overlay: who selects whom, and what names what.
+// Rules between the objects of an overlay: selectors and references.
 import type { DisruptionBudget, Ingress, Manifest, NetworkPolicy, Service, Workload } from "./manifest.ts";
 import { labelsOf, nameOf, selects } from "./manifest.ts";
 
@@ -108,7 +108,10 @@ function networkPolicyProblems({ spec }: NetworkPolicy, workloads: readonly Work
   ];
 }
 
-/** Where the API server is, other pods, and the cloud's metadata, unless their addresses are public. What is named is meant. */
+/**
+ * Addresses of the API server, other pods, and the cloud's metadata, unless they are public. Named targets are
+ * intended.
+ */
 const PRIVATE = ["10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"];
 
 function reachedWithin({

@@ -1,4 +1,4 @@
-// What `kubectl apply -k` would send.
+// The objects that `kubectl apply -k` would send.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseAllDocuments } from "yaml";

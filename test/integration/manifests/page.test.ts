@@ -1,4 +1,4 @@
-// What docs/kubernetes.md shows is as it says.
+// Checks the examples of docs/kubernetes.md.
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";

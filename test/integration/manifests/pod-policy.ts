@@ -1,11 +1,11 @@
-// What every pod and every container of ours has to have.
+// Rules for every pod and every container.
 import { isDeepStrictEqual } from "node:util";
 import type { Container, Manifest, PodSpec, Workload } from "./manifest.ts";
 import { labelsOf, nameOf, selects } from "./manifest.ts";
 
 const PROBES = ["startupProbe", "livenessProbe", "readinessProbe"] as const;
 const AMOUNTS = ["cpu", "memory"] as const;
-/** What holds a secret, by its name, rather than to name the file that does. */
+/** Variables that hold a secret, by name, instead of naming its file. */
 const SECRET = /(?:PASSWORD|SECRET|TOKEN|CREDENTIALS?|PRIVATE_KEY)$/;
 
 export function podProblems(workload: Workload, manifest: Manifest): readonly string[] {
@@ -52,7 +52,7 @@ function probes(container: Container): readonly string[] {
     return [`a probe asks port ${port}, which it does not have`];
   });
   const leaves =
-    // Clients of other protocols find out by themselves.
+    // Clients of other protocols detect failures themselves.
     readinessProbe?.httpGet !== undefined && container.lifecycle?.preStop === undefined
       ? ["serves a port and has no preStop"]
       : [];
@@ -87,7 +87,7 @@ function rights({ securityContext: own = { capabilities: { drop: [], add: [] } }
   ];
 }
 
-/** No secret stands in a manifest, and what a variable refers to stands before it: else it stays as it is written. */
+/** No manifest contains a secret, and a variable must come before its references: otherwise they stay literal. */
 function variables({ env }: Container): readonly string[] {
   return env.flatMap(({ name, value = "" }, index) => [
     ...(SECRET.test(name) && value !== "" ? [`${name} is a secret and stands in the file`] : []),

@@ -1,4 +1,4 @@
-// Proves that each rule of the policy bites: what k8s/overlays/ingress makes, with one thing wrong.
+// Proves that each rule of the policy works: the objects of k8s/overlays/ingress, with one defect.
 import { expect, test } from "vitest";
 import { schemaProblems } from "./api-schema.ts";
 import { changed } from "./change.ts";

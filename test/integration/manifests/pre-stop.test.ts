@@ -1,4 +1,4 @@
-// What the containers of a remote do before they are stopped: the commands of k8s/base, run on a real server.
+// The preStop commands of a remote's containers in k8s/base, run on a real server.
 import { execFile } from "node:child_process";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -54,7 +54,7 @@ test("the session host is stopped when its programs had their time", async () =>
 });
 
 test("the server starts no new sessions before it stops, and does so again after a restart", async () => {
-  // One second of waiting for the session host, which is not stopped here.
+  // One second of waiting for the session host, which does not stop here.
   await preStop("server", -14);
   expect((await server.client().health()).cordoned).toBe(true);
   await server.restart();

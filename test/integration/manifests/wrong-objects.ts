@@ -1,4 +1,4 @@
-// One thing wrong between the objects of ours, and what must be said of it.
+// Defects between our objects, with the expected message for each.
 import { type Change, change } from "./change.ts";
 
 const HQ = "Deployment/ttyhq-hq";

@@ -1,4 +1,4 @@
-// One thing wrong in a pod of ours, and what must be said of it.
+// Defects in our pods, with the expected message for each.
 import { type Change, change } from "./change.ts";
 
 const HQ = "Deployment/ttyhq-hq";

@@ -35,7 +35,7 @@ class WatchedFleet implements AsyncDisposable {
     return new WatchedFleet(fleet, network, remote, stack.move());
   }
 
-  /** Resolves when an input that was typed after now has come back. */
+  /** Resolves when a new input was echoed. */
   async answers(): Promise<void> {
     const now = Date.now() / 1_000;
     const isLater = async (): Promise<true | undefined> => {
@@ -51,7 +51,7 @@ class WatchedFleet implements AsyncDisposable {
     return (await Scrape.of(this.fleet.hq)).value("ttyhq_bytes_lost_total");
   }
 
-  /** As the remote itself has it. */
+  /** The remote's own record of it. */
   async sessions(): Promise<readonly SessionRecord[]> {
     const { controlDir } = this.remote;
     return await clientOf({ controlDir }).list();
@@ -62,7 +62,7 @@ class WatchedFleet implements AsyncDisposable {
   }
 }
 
-/** Waits until a line has been recorded, and writes over it. */
+/** Waits until a line was recorded, and overwrites it. */
 async function damageNextLine(path: string): Promise<void> {
   const { size } = await stat(path);
   const isLonger = async () => (await stat(path)).size >= size + LINE_BYTES || undefined;
@@ -105,7 +105,7 @@ test.concurrent("a cordoned remote has no canary", async () => {
 test.concurrent("a damaged recording on the way is counted and logged, and another canary begins", async () => {
   await using it = await WatchedFleet.start();
   const { network, remote } = it;
-  // Output that is still in memory hides the damage: then once more.
+  // Output in memory hides the damage: then it is repeated.
   const damage = async (): Promise<true | undefined> => {
     await it.answers();
     const [session] = await it.sessions();

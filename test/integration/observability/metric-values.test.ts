@@ -1,4 +1,4 @@
-// /metrics after things were done that are known: a server, a remote and its HQ, and the docs beside them.
+// /metrics after known actions: a server, a remote and its HQ, compared with the docs.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ import { TestServer } from "../harness/test-server.ts";
 const run = promisify(execFile);
 const PAGE = fileURLToPath(new URL("../../../docs/observability.md", import.meta.url));
 
-/** Of `promtool check metrics`, which says nothing where all is well. */
+/** The output of `promtool check metrics`, empty without problems. */
 async function complaints(text: string): Promise<string> {
   const checking = run("promtool", ["check", "metrics"]);
   checking.child.stdin?.end(text);

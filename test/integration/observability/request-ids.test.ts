@@ -18,13 +18,13 @@ const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Those that are whole: the last one may be being written. */
+/** Complete lines only: the last one may be unfinished. */
 function linesOf(log: string): readonly Line[] {
   const lines = log.split("\n").slice(0, -1);
   return lines.flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
 }
 
-/** Resolves with the lines of that request, once there is one that says that it is over. */
+/** Resolves with the lines of that request, once one reports its end. */
 async function requestIn(log: () => Promise<string> | string, requestId: string): Promise<readonly Line[]> {
   return await eventually(async () => {
     const lines = linesOf(await log()).filter((line) => line.requestId === requestId);
@@ -89,7 +89,7 @@ describe("a request through an HQ", () => {
   });
 
   test("what a client of /ws asks for has the id of its handshake", async () => {
-    // More than the HQ gets with its subscription, so that it asks for the rest.
+    // More than the HQ gets with its subscription, so that it requests the rest.
     const command = ["sh", "-c", "seq 20000; echo past; cat"];
     const session = await fleet.create("worker-1", { command });
     await eventually(async () => {

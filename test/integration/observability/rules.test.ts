@@ -1,4 +1,4 @@
-// The alerts and the queries of the dashboard, by Prometheus's own measure: promtool, in Debian's package prometheus.
+// Checks the alerts and the dashboard's queries with promtool, of Debian's package prometheus.
 import { execFile } from "node:child_process";
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

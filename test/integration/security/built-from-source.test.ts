@@ -1,4 +1,4 @@
-// What `npm ci` builds of native/, which is all there is of native code of ours: nothing of it is downloaded.
+// The native code that `npm ci` builds from native/, which is all of ours: none of it is downloaded.
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtempDisposable, readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,11 +11,11 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const BUILD_TIMEOUT_MS = 120_000;
 const PROGRAMS = ["ttyhq-run-as", "ttyhq.node"];
 
-/** The programs that are built, with a compiler that looks for headers in `headers` first. */
+/** The built programs, with a compiler that searches `headers` first. */
 async function built(directory: string, headers: string): Promise<readonly string[]> {
   for (const name of ["binding.gyp", "native"])
     await cp(join(ROOT, name), join(directory, name), { recursive: true });
-  // As npm does for a package with a binding.gyp.
+  // Like npm for a package with a binding.gyp.
   const manifest = { name: "built", version: "1.0.0", scripts: { install: "node-gyp rebuild" } };
   await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
   const env = { ...process.env, CC: `cc -isystem ${headers}` };

@@ -11,7 +11,7 @@ import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts"
 import { Person } from "../harness/people.ts";
 import { TestServer } from "../harness/test-server.ts";
 
-/** Those that the tests take. */
+/** The accounts of the tests. */
 const USERS = 6;
 const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const refused = { status: 401, json: { code: "unauthorized", error: "this user may not log in here" } };
@@ -32,7 +32,7 @@ describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
   let server: TestServer;
   const owned = new AsyncDisposableStack();
   const free: SystemUser[] = [];
-  /** Another one each time, with a login from before the server's start. */
+  /** A different one each time, with a login from before the server's start. */
   const nextUser = (): SystemUser => {
     const user = free.pop();
     if (user === undefined) throw new Error("more users than were made");

@@ -1,4 +1,4 @@
-// Clients that are gone before they have their answer: nothing ends but their own connection.
+// Clients that leave before their answer: only their own connection ends.
 import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { Listener } from "../../../src/http/listener.ts";

@@ -1,4 +1,5 @@
-// What browsers are told about our answers: what the page may do, and that nothing else is to be run or kept.
+// Security headers of our answers: the rights of the page, and protection of everything else from execution and
+// caching.
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -140,7 +141,7 @@ test("a browser is told to come over TLS where a trusted proxy says that it does
   expect(await told(behind, "term.example.com", "https")).toBe("max-age=31536000");
   expect(await told(behind, "term.example.com", "http")).toBeUndefined();
   expect(await told(behind, "term.example.com:4020", "https")).toBeUndefined();
-  // Of nobody else is that believed.
+  // Trusted from nobody else.
   expect(await told(server, "term.example.com", "https")).toBeUndefined();
 });
 
@@ -157,7 +158,7 @@ test("a page that a remote passes off as a session's output is none on the HQ", 
   expect([status, text]).toEqual([200, "<script>fetch('/api/sessions')</script>"]);
   expect(headers).toMatchObject({ "content-security-policy": NO_PAGE, "x-content-type-options": "nosniff" });
   expect(headers).not.toHaveProperty("set-cookie");
-  // Under another spelling it would come with the policy of the page, which runs what this origin has.
+  // Under another spelling it would get the page's policy, which allows scripts of this origin.
   for (const path of ["/API/remotes", "/Api/remotes", "/api/Remotes"]) {
     const answer = await ask(hq.url, `${path}/rogue/proxy/sessions/x/text`);
     expect([path, answer.status, answer.json?.code]).toEqual([path, 404, "not_found"]);

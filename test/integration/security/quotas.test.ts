@@ -1,4 +1,4 @@
-// What one user may have at a time, so that the others have room left.
+// Limits per user, so that others have capacity left.
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { MAX_USER_SOCKETS } from "../../../src/http/upgrade.ts";

@@ -1,4 +1,5 @@
-// What the server process does while it serves users: it runs nothing of theirs, and opens nothing that they control.
+// The system calls of the server process while it serves users: it runs no program of theirs, and opens no file that
+// they control.
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { chmod, chown, mkdir, readdir, writeFile } from "node:fs/promises";
@@ -15,7 +16,7 @@ import { type SystemCall, SystemCallTrace } from "../harness/system-calls.ts";
 import { TestServer } from "../harness/test-server.ts";
 
 const run = promisify(execFile);
-/** Where the server asks who users are, in a process without secrets. */
+/** The process without secrets that the server asks about users. */
 const ACCOUNTS_PROGRAM = /account-worker\./;
 
 type User = { readonly name: string; readonly uid: number; readonly gid: number; readonly home: string };
@@ -50,7 +51,7 @@ test.runIf(process.getuid?.() === 0)(
   },
 );
 
-/** Whether a connection leads to what was found at that path, no link being followed. */
+/** Whether a connection leads to the socket at that path, without following links. */
 function hostSocket(calls: readonly SystemCall[], path: string): (text: string) => boolean {
   const found = calls.flatMap(({ text }) => {
     const isExact = text.includes(`"${path}"`) && /O_NOFOLLOW/.test(text) && /O_PATH/.test(text);
@@ -74,12 +75,12 @@ test.runIf(process.getuid?.() === 0)(
     const asksPam = calls.filter(({ name, text }) => name === "execve" && text.includes("ttyhq-pam"));
     expect(asksPam.length).toBeGreaterThan(0);
     expect(foreignPrograms(calls)).toEqual([]);
-    // It has no arguments: the name and the password go through its input.
+    // It has no arguments: name and password go through its standard input.
     for (const { text } of asksPam) expect(text).toMatch(/ttyhq-pam", \["[^"]*ttyhq-pam"\], /);
   },
 );
 
-/** What a user can have the server do about repositories and keys. */
+/** All repository and key operations that a user can request of the server. */
 async function everything(person: Person, user: User, repoPath: string): Promise<void> {
   const tree = `${repoPath}-side`;
   const ask = async (path: string, body?: unknown): Promise<number> =>

@@ -1,4 +1,4 @@
-// Clients that are slow on purpose, that open many connections, or that send too much: they keep nobody else out.
+// Deliberately slow clients, many connections, and oversized requests: they keep nobody else out.
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -22,16 +22,16 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const HEAD_MS = 10_000;
 const REQUEST_MS = 30_000;
-/** How often the server looks, and how late a busy machine may be. */
+/** The interval of the server's check, and the tolerance for a busy machine. */
 const LATE_MS = 10_000;
 
-/** With how long it took until the server had closed it. */
+/** Including the time until the server had closed it. */
 async function closeOf(socket: Socket, started: number) {
   const answer = await untilClosed(socket, REQUEST_MS + 2 * LATE_MS);
   return { ...answer, ms: performance.now() - started };
 }
 
-/** Writes a little, again and again, until the connection is over. */
+/** Writes a little, repeatedly, until the connection ends. */
 function drip(socket: Socket, text: string, everyMs: number): void {
   const timer = setInterval(() => void (socket.writable && socket.write(text)), everyMs);
   socket.once("close", () => clearInterval(timer));
@@ -85,7 +85,7 @@ test("a thousand slow connections from one address keep nobody else waiting, and
   };
   expect(await bestTime(1_000, longest)).toBeLessThan(1_000);
   await Promise.all(sockets.map((socket) => untilClosed(socket, HEAD_MS + 2 * LATE_MS)));
-  // It closes its end once it has heard that the client closed.
+  // It closes its end once it has seen the client's close.
   await until(() => openFiles(server.pid) < before + 20);
 });
 
@@ -128,7 +128,7 @@ test("heads that are too long, or of too many headers, are refused", async () =>
 
 test("JSON that is nested deeper than anybody needs is refused, at the login as on an HQ", async () => {
   const objects = `${'{"a":'.repeat(150_000)}1${"}".repeat(150_000)}`;
-  // As long as a stranger's may be.
+  // The maximum without a login.
   for (const body of [
     `${"[".repeat(8_000)}${"]".repeat(8_000)}`,
     `${'{"a":'.repeat(2_500)}1${"}".repeat(2_500)}`,
@@ -182,7 +182,7 @@ test("over the limit of unfinished requests the one that is owed longest makes r
     sockets.push(socket.resume());
   }
   await until(() => left() <= 10);
-  // Neither the newest nor anybody who asks in time has to wait for them.
+  // Neither the newest connection nor clients with timely requests wait for them.
   expect(sockets.at(-1)?.closed).toBe(false);
   for (let count = 0; count < 5; count++) {
     const quick = await openConnection(listener.url);
@@ -224,7 +224,7 @@ test("a crowd makes idle connections go, and over the limit no new ones are take
   for (const socket of busy) socket.destroy();
 });
 
-/** Looks again and again, for what nobody tells of. */
+/** Polls conditions without events. */
 async function until(isSo: () => boolean): Promise<void> {
   await eventually(async () => isSo() || undefined, "it");
 }

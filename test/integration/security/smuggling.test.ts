@@ -1,4 +1,4 @@
-// Requests that two programs could read in two ways (RFC 9112, 11): one of them a proxy in front, the other this server.
+// Requests that a proxy in front and this server could read differently (RFC 9112, 11).
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PASSWORD, passwordServer } from "../harness/password-server.ts";
 import { openConnection, rawRequest, sendRaw, untilClosed } from "../harness/raw-request.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** What somebody hides behind another request: answered with 200 if it is taken for one. */
+/** A request hidden behind another: answered with 200 if it is taken for one. */
 const hidden = (): string => rawRequest(server.url, "/livez");
 const post = (headers: readonly string[], body: string): string =>
   `${[`POST /api/auth/token HTTP/1.1`, `Host: ${host}`, ...headers].join("\r\n")}\r\n\r\n${body}`;

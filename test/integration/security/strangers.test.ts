@@ -1,4 +1,4 @@
-// What a request costs the server that comes from nobody in particular. bench/strangers.ts measures it.
+// The server's cost of requests without a login. bench/strangers.ts measures it.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ask } from "../harness/http.ts";
 import { askAs, logIn, PASSWORD, passwordServer } from "../harness/password-server.ts";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** What is answered to a request whose body never comes. */
+/** The answer to a request whose body never comes. */
 async function withoutBody(path: string, length: number) {
   const socket = await openConnection(server.url);
   const { host } = new URL(server.url);

@@ -1,4 +1,4 @@
-// Names and addresses that try to lead out of where they belong: ids, recordings, the page's files, what an HQ sends on.
+// Names and addresses that try path traversal: ids, recordings, the page's files, an HQ's forwarded requests.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import type { TestServer } from "../harness/test-server.ts";
 
 let server: TestServer;
 let token: string;
-/** What lies around the places that names lead to, and must never come out. */
+/** Content around the named places that must never be returned. */
 let secrets: readonly string[];
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Ways to write `..` and `/` that some program somewhere takes for them. */
+/** Spellings of `..` and `/` that some program accepts. */
 const UPWARDS = [
   "..",
   "../..",
@@ -47,7 +47,7 @@ const UPWARDS = [
 ];
 const TARGETS = ["jwt-secret", "session.json", "audit.log", "etc/passwd"];
 
-/** The answer to a target exactly as it is spelt. */
+/** The answer to a target in exactly this spelling. */
 async function get(target: string) {
   const headers = [`Authorization: Bearer ${token}`];
   const { text, statuses } = await sendRaw(server.url, rawRequest(server.url, target, headers));
@@ -64,7 +64,7 @@ test.each(["", "/recording", "/output", "/text", "/stream", "/events", "/shares"
         expect([up, status >= 400 && status < 500]).toEqual([up, true]);
         await get(`/api/sessions/${up}%2f${target}${view}`);
       }
-      // The id alone; one that ends in dots may be the address of something else, which is no file.
+      // Only the id; one that ends in dots may be the address of something else, which is no file.
       await get(`/api/sessions/${up}${view}`);
     }
   },

@@ -1,4 +1,4 @@
-// A test run that never cleans up: starts a container, prints whose it is and waits to be killed.
+// A test run that never cleans up: starts a container, prints its owner and waits to be killed.
 import { ServiceContainer } from "../../../packages/testing/src/container.ts";
 import { ownName } from "../../../packages/testing/src/owner.ts";
 

@@ -1,4 +1,4 @@
-// The kit on real containers: what it starts is there, what it is asked to break breaks, and nothing is left behind.
+// The kit on real containers: it starts them, breaks them on request, and leaves nothing behind.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -13,7 +13,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 
 const ABANDONED = fileURLToPath(new URL("abandoned-container.ts", import.meta.url));
 
-/** The networks and containers of an owner that the engine has. */
+/** An owner's networks and containers on the engine. */
 async function possessions(owner: string): Promise<number> {
   const { dockerode } = (await engine()).container;
   const filters = { label: [`${OWNER_LABEL}=${owner}`] };

@@ -1,4 +1,4 @@
-// The oracle on a real terminal: what comes through is to the byte what it prints through a pipe.
+// The oracle on a real terminal prints the same bytes as through a pipe.
 import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
@@ -69,7 +69,7 @@ test("in a shell the program is checked between the shell's own lines", async ()
   const [node = "", ...args] = program({ bytes: 10_000 });
   const line = [node, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
   await viewer.type(`${line}\r`);
-  // The prompt: until then the keys are the oracle's.
+  // The prompt: until then the oracle gets the keys.
   await viewer.shows(/oracle ends: .*\n[#$]$/);
   await viewer.type("exit\r");
   await viewer.ended();

@@ -1,4 +1,4 @@
-// The kit as users have it, from the packed tarball: in an empty project, and in a copy of examples/ci.
+// The kit as users install it, from the packed tarball: in an empty project, and in a copy of examples/ci.
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -57,7 +57,7 @@ beforeAll(async () => {
 }, BUILD_TIMEOUT_MS);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Beside the checkout: the test of releases may be packing there. */
+/** Outside the checkout: the test of releases may be packing there. */
 async function pack(): Promise<void> {
   const [source, copy] = [join(ROOT, "packages/testing"), join(folder, "kit")];
   await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", source, "--outDir", join(copy, "dist")]);
@@ -72,7 +72,7 @@ async function newProject(): Promise<string> {
   return project;
 }
 
-/** A copy of the example with the packed kit; other packages are those of the checkout. */
+/** A copy of the example with the packed kit; other packages come from the checkout. */
 async function exampleCopy(): Promise<string> {
   const project = await newProject();
   const isSource = (path: string): boolean => !/node_modules|ttyhq-failures|junit\.xml$/.test(path);
@@ -93,14 +93,14 @@ async function exampleCopy(): Promise<string> {
 
 type Outcome = { readonly output: string; readonly junit: string };
 
-/** `npm test`, as its CI does. Rejects when a test fails. */
+/** `npm test`, like its CI. Rejects if a test fails. */
 async function npmTest(project: string, variables: Readonly<Record<string, string>>): Promise<Outcome> {
   const env = { ...process.env, ...variables, NO_COLOR: "1", VITEST: undefined };
   const { stdout, stderr } = await run("npm", ["test"], { cwd: project, env });
   return { output: stdout + stderr, junit: await readFile(join(project, "junit.xml"), "utf8") };
 }
 
-/** Bundled, since it imports its schema in a way that only bundlers know. */
+/** Bundled, because it imports its schema in a way that only bundlers support. */
 async function workflowParser(): Promise<typeof import("@actions/workflow-parser")> {
   const input = fileURLToPath(import.meta.resolve("@actions/workflow-parser"));
   const bundle = await rolldown({ input, platform: "node", logLevel: "silent" });

@@ -1,4 +1,4 @@
-// Contract 1.8 and facts 1.8, 1.9: what clients are told beside the output.
+// Contract 1.8 and facts 1.8, 1.9: events for clients.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";

@@ -1,4 +1,4 @@
-// Contract 1.1, 1.2, 1.5 and 1.6: what a frame is, and what becomes of one that is none.
+// Contract 1.1, 1.2, 1.5 and 1.6: valid frames, and the handling of invalid ones.
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -38,7 +38,7 @@ test("WELCOME is the first frame, before anything was sent, in both byte orders:
 });
 
 test("a client that listens only once its socket is open still reads WELCOME", async () => {
-  // One that stands still for 10 ms at that moment misses it, as may happen on a busy machine.
+  // A client that is suspended for 10 ms at that moment misses it, as may happen on a busy machine.
   const welcome = await eventually(async () => {
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
     using stack = new DisposableStack();

@@ -1,4 +1,4 @@
-// Contract 1.7: the history of a client without the flag Offsets, as VibeTunnel's clients are.
+// Contract 1.7: the history of a client without the flag Offsets, such as VibeTunnel's clients.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
@@ -16,13 +16,13 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Runs a script of the shell in a terminal that changes nothing, and waits until it has said that it is ready. */
+/** Runs a shell script in an unchanged terminal, and waits until it has printed that it is ready. */
 async function session(script: string): Promise<string> {
   const command = ["sh", "-c", `stty raw -echo; ${script}; printf ready; exec cat`];
   const { id } = await server.client().create({ command });
   await using socket = await RawSocket.open(server.url);
   socket.subscribe(id, { flags: Stdout });
-  // Not at the end: who comes after a megabyte gets a drawing, which ends with the pen and the cursor.
+  // Not at the end: after a megabyte a viewer gets a drawing, which ends with the pen and the cursor.
   await socket.shows(/ready/);
   return id;
 }
@@ -98,7 +98,7 @@ test("no UTF-8 character is split over two frames, neither of the past nor live"
   expect(texts.join("")).toBe(`${"aé€😀".repeat(4000)}ready${"é€😀".repeat(20)}`);
 });
 
-/** One who comes when a session has shown "first", then `second` at 100x30, and "third" at 90x20. */
+/** A viewer that joins after a session has shown "first", then `second` at 100x30, and "third" at 90x20. */
 async function resizedTwice(second: string): Promise<RawSocket> {
   const id = await session("printf 'first'");
   await using typist = await view(id);

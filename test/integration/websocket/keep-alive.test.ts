@@ -11,7 +11,7 @@ import { PATIENCE_MS } from "../harness/patience.ts";
 
 const PING_INTERVAL_MS = 100;
 
-/** A client that took part in the handshake and does nothing any more, as one whose machine fell asleep. */
+/** A client that completes the handshake and then does nothing, like one on a sleeping machine. */
 async function silent(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   const head = ["GET /ws HTTP/1.1", "Host: x", "Upgrade: websocket", "Connection: Upgrade"];

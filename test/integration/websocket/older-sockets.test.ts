@@ -1,4 +1,4 @@
-// The sockets that VibeTunnel had before /ws (facts 1.13): its last build on npm needs no change.
+// VibeTunnel's sockets from before /ws (facts 1.13): its last build on npm works unchanged.
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** What came, in order: JSON as it is, a snapshot as the rows of its screen. */
+/** Received messages, in order: JSON unchanged, a snapshot as the rows of its screen. */
 class OlderSocket implements Disposable {
   readonly #socket: WebSocket;
   readonly #messages: unknown[] = [];

@@ -30,7 +30,7 @@ async function wholeOutput(id: string): Promise<Uint8Array> {
   return server.client().bytes(endpoints.sessionOutput, { params: { id }, query: { from: 0 } });
 }
 
-/** Every OUTPUT begins where the one before it ended. */
+/** Every OUTPUT begins where the previous one ended. */
 function expectContiguous(socket: RawSocket, from: number): void {
   let next = from;
   for (const { payload } of socket.of(FrameType.OUTPUT)) {
@@ -150,7 +150,7 @@ test("a second SUBSCRIBE repeats nothing for anybody, and with an offset begins 
 });
 
 test("fifty viewers get the same bytes, whenever they came", async () => {
-  // Less than 4 MiB: nobody can be so far behind that the screen comes in place of output.
+  // Less than 4 MiB: nobody can be so far behind that the screen replaces output.
   const script = "stty -echo; for i in $(seq 32); do seq 1 20000; done";
   const { id } = await server.client().create({ command: ["sh", "-c", script] });
   const viewers = await Promise.all(
@@ -187,7 +187,7 @@ test("a past that is not held any more is replaced by RESYNC, then output goes o
   const { id } = await client.create({ command: ["sh", "-c", script] });
   await using first = await RawSocket.open(small.url);
   first.subscribe(id, { flags: Stdout | Offsets, from: "live" });
-  // On the screen: a viewer that is slow for a moment is shown that in place of the output's end.
+  // On the screen: a viewer that is slow for a moment gets the screen instead of the output's end.
   await eventually(
     async () => (await client.screen(id)).includes("last") || undefined,
     "the end of the output",

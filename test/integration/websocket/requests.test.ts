@@ -1,4 +1,4 @@
-// Contract 1.3, 1.6 and 1.10: input, keys, sizes, signals, and the order in which all of it is dealt with.
+// Contract 1.3, 1.6 and 1.10: input, keys, sizes, signals, and their order.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
@@ -15,7 +15,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** A session that writes every byte back as it is, and a client that follows it. */
+/** A session that echoes every byte unchanged, and a client that follows it. */
 async function mirror(): Promise<{ readonly id: string; readonly socket: RawSocket }> {
   const { id } = await server
     .client()

@@ -22,7 +22,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Prints 64 MiB of lines for each line that it reads, and the line; then it ends with the input. */
+/** Prints 64 MiB of lines and the line itself for each input line; ends with the input. */
 async function flood(): Promise<string> {
   const lines = "yes 'a line of a log that is neither long nor short, 63 bytes with it' | head -c 67108864";
   const script = `stty -echo; while read line; do ${lines}; printf '\\n\\033[1m%s\\033[m' "$line"; done`;
@@ -35,7 +35,7 @@ async function memoryOf(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
 }
 
-/** A viewer that takes everything and keeps nothing. */
+/** A viewer that reads everything and keeps nothing. */
 async function reader(id: string): Promise<RawSocket> {
   const socket = await RawSocket.open(server.url);
   socket.subscribe(id, { flags: Stdout | Events | Offsets, from: "live" });
@@ -44,7 +44,7 @@ async function reader(id: string): Promise<RawSocket> {
 }
 
 async function shows(socket: RawSocket, word: string): Promise<void> {
-  // In bold: an echo of it is not. A screen that came in place of output says so in its own way.
+  // In bold, unlike an echo. A screen that replaces output writes it in its own way.
   await socket.shows(new RegExp(`\\x1b\\[[\\d;]*1m${word}`));
   socket.frames.length = 0;
 }
@@ -90,7 +90,7 @@ test("viewers that do not read cost little memory, delay nobody, and are right a
   for (const viewer of stalled) await viewer[Symbol.asyncDispose]();
 });
 
-/** What each of them sees is what the whole output leads to. */
+/** The final screen of each equals that of the whole output. */
 async function expectRight(id: string, viewers: readonly RawSocket[]): Promise<void> {
   const { outputBytes } = await server.client().get(id);
   const query = { from: outputBytes - 2 * MIB };

@@ -9,7 +9,7 @@ import { TestServer } from "../harness/test-server.ts";
 type Request = Parameters<RawSocket["subscribe"]>[1];
 
 const { Stdout, Snapshots, Events } = SubscribeFlag;
-/** What two clocks may tell differently. */
+/** Tolerance between two clocks. */
 const CLOCKS_MS = 10;
 
 let server: TestServer;
@@ -41,9 +41,9 @@ async function shows(socket: RawSocket, id: string, pattern: RegExp): Promise<vo
   );
 }
 
-/** Asks for snapshots: how long it takes until `count` after the first have come, in ms. */
+/** Requests snapshots: the time in ms until `count` after the first have come. */
 async function timed(socket: RawSocket, id: string, request: Request, count: number): Promise<number> {
-  // Before the server can have heard of it: however late we go on, that only adds to the time.
+  // Before the server can have received it: a delay of the test only adds to the time.
   const started = performance.now();
   socket.subscribe(id, request);
   await socket.until(
@@ -84,7 +84,7 @@ test("every change is seen in the end, also the last one before the exit", async
   const screens = socket.of(FrameType.SNAPSHOT_VT).map(({ payload }) => payload);
   expect(textOfSnapshot(screens.at(-1) ?? new Uint8Array())).toContain("<last>");
   expect(socket.frames.at(-1)?.type).toBe(FrameType.EVENT);
-  // The cursor may have moved alone.
+  // Only the cursor may have moved.
   expect(new Set(screens.map((screen) => screen.toString())).size).toBe(screens.length);
   expect(socket.outputBytes).toBe(0);
 });

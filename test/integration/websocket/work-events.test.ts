@@ -1,11 +1,11 @@
-// Facts 1.8 and 1.9: what a viewer is told of the work in a session, on a server and through an HQ.
+// Facts 1.8 and 1.9: events about the work in a session, on a server and through an HQ.
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GitRoom } from "../harness/git-repository.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { VibeTunnelClient } from "../harness/vibetunnel-client.ts";
 
-/** Stdout and Events, as the web's terminal asks; Stdout alone. */
+/** Stdout and Events, like the web's terminal; Stdout alone. */
 const WEB = 5;
 const DEAF = 1;
 const GLOBAL = 4;
@@ -99,7 +99,7 @@ test("waiting-for-input tells of a program that was quiet after its work and rea
   const [speaking, local, remote] = await Promise.all([
     start("local", ["sh", "-c", notify]),
     start("local", ["sh", "-c", "sleep 3.2; echo 'Go on?'; read answer"]),
-    // It waits for events, of which one is input.
+    // It waits for events, one of which is input.
     start("worker-1", [
       process.execPath,
       "-e",
