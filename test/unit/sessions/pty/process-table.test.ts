@@ -12,7 +12,9 @@ test("the table has what ps says about the same processes", async () => {
   const leader = spawn("sh", ["-cm", script], { detached: true });
   await once(leader.stdout, "data");
   try {
-    await expect.poll(() => psOf(leader.pid ?? 0).filter(({ isZombie }) => isZombie).length).toBe(1);
+    const zombies = (): number => psOf(leader.pid ?? 0).filter(({ isZombie }) => isZombie).length;
+    await expect.poll(zombies, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => table.words(leader.pid ?? 0), { timeout: 30_000 }).toEqual(["sleep", "64"]);
     const expected = psOf(leader.pid ?? 0);
     expect(expected.length).toBe(5);
     const found = (await table.all()).filter(({ pid }) => expected.some((one) => one.pid === pid));
@@ -21,7 +23,6 @@ test("the table has what ps says about the same processes", async () => {
       new Set([leader.pid]),
     );
     for (const { pid } of expected) expect(table.stat(pid)).toEqual(found.find((one) => one.pid === pid));
-    expect(table.words(leader.pid ?? 0)).toEqual(["sleep", "64"]);
   } finally {
     for (const { group } of psOf(leader.pid ?? 0)) process.kill(-group, "SIGKILL");
   }
