@@ -62,7 +62,8 @@ async function output(session: Session, from: number, to: number): Promise<Conte
   const fileEnd = Math.min(end, gap?.from ?? onDisk);
   const isInFile = from < fileEnd;
   if (from < end && !isInFile && (gap !== undefined || from < heldFrom || journal === undefined)) {
-    throw notHeld(session, gap?.to ?? heldFrom);
+    const message = `output before byte ${gap?.to ?? heldFrom} is not held any more`;
+    throw new ServiceError("range_not_satisfiable", message, { details: { length: session.outputBytes } });
   }
   // Read now: memory changes while a slow client reads.
   const isNext = gap === undefined && heldFrom <= Math.max(onDisk, from);
@@ -70,13 +71,6 @@ async function output(session: Session, from: number, to: number): Promise<Conte
   const length = Math.max(0, fileEnd - from) + rest.reduce((sum, bytes) => sum + bytes.length, 0);
   const first = positionOf(gaps, from);
   return { type: OCTETS, length, body: inTurn(readBytes(files.output, first, first + fileEnd - from), rest) };
-}
-
-function notHeld(session: Session, start: number): ServiceError {
-  const { outputBytes: length } = session;
-  return new ServiceError("range_not_satisfiable", `output before byte ${start} is not held any more`, {
-    details: { length },
-  });
 }
 
 async function* inTurn(

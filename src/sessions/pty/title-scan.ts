@@ -16,7 +16,7 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f]/g;
 /** Marks of a shell integration (OSC 133): C, a command starts; D, it has ended, perhaps with its exit code. */
 export type CommandMark =
   | { readonly kind: "started" }
-  | { readonly kind: "finished"; readonly exitCode?: number };
+  | { readonly kind: "finished"; readonly exitCode?: number | undefined };
 
 /** A message of a program to the person (OSC 9, OSC 777): plain text of at most 512 bytes; the title may be empty. */
 export type ProgramNotification = { readonly title: string; readonly body: string };
@@ -56,9 +56,7 @@ function scanFrom(bytes: Buffer, start: number, found: Found): void {
     if (body === undefined) found.hasBell ||= bytes[end] === BEL[0];
     else if (kind === "133" && mark === "C") found.marks.push({ kind: "started" });
     else if (kind === "133" && mark === "D")
-      found.marks.push(
-        /^\d{1,3}$/.test(code) ? { kind: "finished", exitCode: Number(code) } : { kind: "finished" },
-      );
+      found.marks.push({ kind: "finished", exitCode: /^\d{1,3}$/.test(code) ? Number(code) : undefined });
     else if ((kind === "0" || kind === "2") && mark !== undefined) found.title = plainText(body.slice(2));
     else if (kind === "9" || kind === "777") found.notification = notificationOf(body) ?? found.notification;
   }

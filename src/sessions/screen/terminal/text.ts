@@ -1,7 +1,7 @@
 // The screen as text (contract 2.5, facts 3.8): rows joined by LF, without spaces at their ends and blank rows at the end.
 import type { View } from "../../backend.ts";
 import type { CoreLine } from "./core.ts";
-import { BgFlag, type Color, cellStyle, colorOf, FgFlag, isSameStyle, PLAIN, type Style } from "./style.ts";
+import { BgFlag, type Color, cellStyle, colorOf, FgFlag, isStyledAlike, type Style } from "./style.ts";
 import type { ScreenTerminal } from "./terminal.ts";
 
 type TextView = Omit<Extract<View, { kind: "text" }>, "kind">;
@@ -20,32 +20,26 @@ export function screenText(terminal: ScreenTerminal, { scrollback, styles }: Tex
 /** A space, and the second half of a wide character. */
 const BLANK = new Set([" ", ""]);
 
-type Run = { style: Style; readonly attributes: string; text: string };
+type Run = { readonly attributes: string; text: string };
 
 function lineText(line: CoreLine, cols: number, styles: boolean): string {
   const runs: Run[] = [];
+  const attributesAt = (column: number): string => (styles ? styleAttributes(cellStyle(line, column)) : "");
   const end = textEnd(line, cols);
+  let before = 0;
   for (let column = 0; column < end; column++) {
     const text = cellText(line, column);
     if (text === "") continue;
-    const style = styles ? cellStyle(line, column) : PLAIN;
     const last = runs.at(-1);
-    if (last !== undefined && isSameStyle(last.style, style)) last.text += text;
-    else appendRun(runs, style, text);
+    const isAlike = last !== undefined && (!styles || isStyledAlike(line, before, column));
+    const attributes = isAlike ? last.attributes : attributesAt(column);
+    if (last?.attributes === attributes) last.text += text;
+    else runs.push({ attributes, text });
+    before = column;
   }
   return runs
     .map((run) => (run.attributes === "" ? run.text : `[style ${run.attributes}]${run.text}[/style]`))
     .join("");
-}
-
-/** Styles that differ only in attributes without a name are one run. */
-function appendRun(runs: Run[], style: Style, text: string): void {
-  const attributes = styleAttributes(style);
-  const last = runs.at(-1);
-  if (last?.attributes === attributes) {
-    last.text += text;
-    last.style = style;
-  } else runs.push({ style, attributes, text });
 }
 
 /** The column after the last cell that is no space. */
