@@ -60,12 +60,7 @@ export async function startSessionHost(config: HostConfig, context: ServerContex
   const recovered = Promise.withResolvers<void>();
   const readiness = new Readiness();
   const routes: Routes = {
-    ...sessionRoutes({
-      sessionsOf: () => sessions,
-      ownRequest: (request) => request,
-      viewersOf: (id) => hub.viewersOf(id),
-      position: () => hub.position,
-    }),
+    ...sessionRoutes({ sessionsOf: () => sessions, ownRequest: (request) => request, hub }),
     // The server in front has the limit.
     ...fileRoutes({ sessionsOf: () => sessions, maxUploadBytes: Number.POSITIVE_INFINITY }),
     ...serverRoutes({

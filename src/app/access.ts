@@ -58,20 +58,10 @@ export function openAccess(parts: {
           return (peer) => hub.connect(peer, { ...watcherOf(principal), address }, viewOf(principal));
         },
       }),
-      ...sessionRoutes({
-        sessionsOf,
-        ownRequest,
-        viewersOf: (id) => hub.viewersOf(id),
-        position: () => hub.position,
-        remotes: parts.remotes,
-        cordon: parts.cordon,
-      }),
+      ...sessionRoutes({ ...parts, sessionsOf, ownRequest }),
       ...fileRoutes({ sessionsOf, ...parts.config }),
       ...usageRoutes(parts),
-      ...shareRoutes({
-        ...{ sessionsOf, shares, address },
-        viewersOf: (id, principal) => hub.presenceOf(id, { ...watcherOf(principal), id: undefined }),
-      }),
+      ...shareRoutes({ sessionsOf, shares, address, hub }),
     }),
     [Symbol.dispose]: () => watching?.[Symbol.dispose](),
   };

@@ -108,11 +108,9 @@ async function hqRole(parts: RoleParts, role: HqRole, own: Role | undefined): Pr
     remotes: () => registry.remotes.map(({ name }) => name),
     machines: () => [
       ...(cordon === undefined ? [] : [{ name: LOCAL, remoteId: LOCAL, isCordoned: cordon.isCordoned }]),
-      ...registry.remotes.map(({ name, id, cordoned }) => ({
-        name,
-        remoteId: id,
-        isCordoned: cordoned === true,
-      })),
+      ...registry.remotes.map(({ name, id: remoteId, cordoned: isCordoned = false }) => {
+        return { name, remoteId, isCordoned };
+      }),
     ],
     readiness: new Readiness({ leave: () => own?.readiness.drain() }),
     routes: (tokens) => ({ ...headquarters.routes(tokens), ...own?.routes(tokens) }),

@@ -56,4 +56,4 @@ export type Route<E extends Endpoint> = (
 ) => Promise<Answer<E>>;
 
 /** By endpoint name; missing routes are not mounted. */
-export type Routes = { readonly [Name in EndpointName]?: Route<Endpoints[Name]> };
+export type Routes = { readonly [Name in EndpointName]?: Route<Endpoints[Name]> | undefined };

@@ -110,19 +110,13 @@ export async function openMetricsListener(
 ): Promise<AsyncDisposable> {
   if (metricsListen === undefined) return new AsyncDisposableStack();
   const request = createRouter({
-    routes: {
-      ...(metrics && { metrics }),
-      ...(livez && { livez }),
-      ...(readyz && { readyz }),
-      ...(ready && { ready }),
-    },
-    ...{
-      authenticate: chain([everyoneIs("", "none")]),
-      whenOver: neverOver,
-      clientOf: connectionOf,
-      policy: undefined,
-    },
-    ...{ meter, log },
+    routes: { metrics, livez, readyz, ready },
+    authenticate: chain([everyoneIs("", "none")]),
+    whenOver: neverOver,
+    clientOf: connectionOf,
+    policy: undefined,
+    meter,
+    log,
   });
   const place = { ...metricsListen, option: "--metrics-listen" };
   const listener = await Listener.open(place, { request, upgrade: noUpgrade });

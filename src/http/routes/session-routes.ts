@@ -1,9 +1,6 @@
+import type { Hub } from "../../hub/hub.ts";
 import { inputKey } from "../../hub/requests.ts";
-import {
-  POSITION_HEADER,
-  positionText,
-  type SourcePosition,
-} from "../../protocol/directory/session-change.ts";
+import { POSITION_HEADER, positionText } from "../../protocol/directory/session-change.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { CreateSession, Input, SessionRecord } from "../../protocol/schemas/session.ts";
@@ -14,12 +11,13 @@ import { cleanUpExited } from "./cleanup-exited.ts";
 
 /** Sessions over REST (contract 2), for any backend. */
 export function sessionRoutes(parts: SessionRouteParts): Routes {
-  const { sessionsOf, ownRequest, viewersOf } = parts;
+  const { sessionsOf, ownRequest, hub } = parts;
+  const viewersOf = (sessionId: string): number => hub.viewersOf(sessionId);
   const seen = (record: SessionRecord): SessionRecord => ({ ...record, viewers: viewersOf(record.id) });
   const listJson = new SessionListJson();
   return {
     listSessions: async (_, { principal, setHeader }) => {
-      setHeader?.(POSITION_HEADER, positionText(parts.position()));
+      setHeader?.(POSITION_HEADER, positionText(hub.position));
       const records = await sessionsOf(principal).list();
       // Only the answer for callers with all sessions is cached.
       return principal.rights.kind === "all" ? listJson.of(records, viewersOf) : records.map(seen);
@@ -64,9 +62,7 @@ function cordoned(machine: string): ServiceError {
 export type SessionRouteParts = {
   readonly sessionsOf: (principal: Context["principal"]) => SessionBackend;
   readonly ownRequest: (request: CreateSession, principal: Context["principal"]) => CreateSession;
-  readonly viewersOf: (sessionId: string) => number;
-  /** Of the changes sent to clients of this process. */
-  readonly position: () => SourcePosition;
+  readonly hub: Pick<Hub, "viewersOf" | "position">;
   /** Names of an HQ's remotes, which refuse sessions themselves. */
   readonly remotes?: (() => readonly string[]) | undefined;
   readonly cordon?: CordonState | undefined;

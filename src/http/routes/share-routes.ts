@@ -1,9 +1,9 @@
 import { creatorOf } from "../../auth/accounts/account-check.ts";
-import type { Principal } from "../../auth/principal.ts";
+import { watcherOf } from "../../auth/principal.ts";
 import type { Shares } from "../../auth/tokens/shares.ts";
+import type { Hub } from "../../hub/hub.ts";
 import { keyOf } from "../../protocol/directory/session-change.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
 import type { Context, Routes } from "../route.ts";
 import type { SessionRouteParts } from "./session-routes.ts";
 
@@ -16,7 +16,7 @@ export function shareRoutes(parts: {
   /** `undefined` without login. */
   readonly shares: Shares | undefined;
   readonly address: OwnAddress;
-  readonly viewersOf: (sessionId: string, reader: Principal) => SessionViewer[];
+  readonly hub: Pick<Hub, "presenceOf">;
 }): Routes {
   const { sessionsOf, address } = parts;
   const sharesOrThrow = (): Shares => {
@@ -45,7 +45,7 @@ export function shareRoutes(parts: {
     },
     listViewers: async ({ params }, { principal }) => {
       const { id } = await sessionsOf(principal).get(params.id);
-      return parts.viewersOf(id, principal);
+      return parts.hub.presenceOf(id, { ...watcherOf(principal), id: undefined });
     },
     listShares: async ({ params }, context) => {
       return [...(parts.shares?.of(await sessionOf(context, params.id)) ?? [])];
