@@ -63,22 +63,24 @@ function readServer(reader: OptionReader, input: ConfigInput) {
     /** Absolute; `undefined`: in the control directory. */
     auditLog: reader.value(OPTIONS.auditLog),
     auditShipping: readAuditShipping(reader),
+    /** Certificates of authorities, in PEM form, that an HQ and its remotes trust in addition to the public ones. */
     trustedCa: reader.file(OPTIONS.hqCa),
     /** `undefined`: generated once and kept in the control directory. */
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
     /** The origin at which users reach the server, where it differs from the address that it listens on. */
     publicUrl,
-    /** Enforced by auth/policy.ts. */
+    /** Enforced by auth/policy.ts. Origins are spelled as browsers send them. */
     policy: {
       allowedOrigins: [...reader.list(OPTIONS.allowedOrigin), ...ownOrigin],
       isLoopbackHostOnly: auth.mode === "none" && isLoopbackName(listen.host),
       isHttps: tls !== undefined,
     },
-    /** `undefined`: no limit. */
+    /** Per user and minute; `undefined`: no limit. */
     rateLimits: {
       sessions: reader.value(OPTIONS.rateLimitSessions),
       apiCalls: reader.value(OPTIONS.rateLimitApi),
     },
+    /** Of one file; 0: no file transfer. */
     maxUploadBytes: reader.value(OPTIONS.maxUpload),
     sessionHost: reader.value(OPTIONS.sessionHost),
     drainDelayMs: readDrainDelay(reader),
