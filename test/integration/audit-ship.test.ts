@@ -134,7 +134,7 @@ test("every receiver gets each line as it was written, in its order", async () =
   expect(server.log).not.toContain("s3cret");
 });
 
-test("receivers that are dead, deaf or slow delay neither the server nor the file, and not its end", async () => {
+test("dead, unresponsive or slow receivers delay neither the server, the file, nor the shutdown", async () => {
   await using mute = await httpReceiver(() => undefined);
   await using refusing = await httpReceiver(() => 500);
   // The system accepts connections, and nobody reads from them.
@@ -216,7 +216,7 @@ test("lines go to standard output, and one that nobody reads holds nothing up", 
   }
 });
 
-test("HQs that share a registry bring their audit logs together at a receiver, which can tell them apart", async () => {
+test("HQs that share a registry send their audit logs to one receiver, which can distinguish them", async () => {
   await using redis = await RedisServer.start();
   await using receiver = await tcpReceiver();
   const args = ["--hq", "--audit-ship", receiver.where];

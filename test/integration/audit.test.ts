@@ -24,7 +24,7 @@ const named = ({ action, result, session }: Line) => [
   ...(session === undefined ? [] : [session]),
 ];
 
-test("each thing that is done leaves its line, with who did it and from where", async () => {
+test("each action leaves a line with its user and address", async () => {
   await using server = await passwordServer("inline");
   const audit = new AuditLog(server.controlDir);
   await ask(server.url, "/api/auth/token", { body: { password: "wrong" } });
@@ -92,7 +92,7 @@ test("each thing that is done leaves its line, with who did it and from where", 
   expect(details("share.create")).toMatchObject([{ share: share.json.id, mode: "view" }]);
 });
 
-test("what a guest may not do is told of, over REST and over the socket", async () => {
+test("refusals of a guest are logged, over REST and over the socket", async () => {
   await using server = await passwordServer("inline");
   const token = await logIn(server);
   const { json } = await askAs(token, server, "/api/sessions", { body: { command: ["cat"] } });
@@ -117,7 +117,7 @@ test("what a guest may not do is told of, over REST and over the socket", async 
   expect(other.details).toEqual({ code: "forbidden", request: "GET /api/clients" });
 });
 
-test("a foreign page, a foreign name and a wrong proof are told of, a thousand of them in a few lines", async () => {
+test("a foreign page, a foreign name and wrong credentials are logged, a thousand of them in a few lines", async () => {
   await using server = await passwordServer("inline");
   const origin = "https://evil.example";
   for (let count = 0; count < 500; count++) {
@@ -139,7 +139,7 @@ test("a foreign page, a foreign name and a wrong proof are told of, a thousand o
   expect([told("origin_not_allowed"), told("unauthorized")]).toEqual([501, 500]);
 });
 
-test("brute force leaves a line, a count and no name that was typed", async () => {
+test("brute force leaves a line, a count and no typed name", async () => {
   await using server = await passwordServer("inline");
   for (let count = 0; count < 30; count++) {
     const body = { username: `hunter${count}`, password: "x" };
@@ -157,7 +157,7 @@ test("brute force leaves a line, a count and no name that was typed", async () =
   expect(await audit.text()).not.toContain("hunter");
 });
 
-test("the log is its owner's alone, goes on after a restart, and has what was done before a crash", async () => {
+test("only its owner reads the log, which continues after a restart and has the actions before a crash", async () => {
   await using server = await passwordServer("inline");
   const audit = new AuditLog(server.controlDir);
   await logIn(server);
@@ -174,7 +174,7 @@ test("the log is its owner's alone, goes on after a restart, and has what was do
   expect(await verified(server)).toMatch(/^sequences 1 to 4 are unbroken in 1 file; sealed up to 4$/m);
 });
 
-test("what is done to the log while the server is dead is found, and stays in it", async () => {
+test("changes of the log while the server is down are found, and stay recorded in it", async () => {
   await using server = await passwordServer("inline");
   const audit = new AuditLog(server.controlDir);
   await logIn(server);
@@ -225,7 +225,7 @@ test("another file may be named, moved away, and must be one that can be written
   ]);
 });
 
-test("what is done through the machine's own socket is told of, without an address", async () => {
+test("actions through the machine's own socket are logged without an address", async () => {
   await using server = await passwordServer("inline");
   await ttyhq(["login-link", "--control-dir", server.controlDir]);
   const line = await new AuditLog(server.controlDir).of("login-link.create");

@@ -13,7 +13,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const avatar = (userId: string, headers = {}) => ask(server.url, `/api/auth/avatar/${userId}`, { headers });
 
-test("whoever it is, without any login, it is one picture that may be kept and runs nothing", async () => {
+test("without a login every user has the same picture, which is cacheable and runs nothing", async () => {
   const own = await avatar(userInfo().username);
   const others = ["ada", "no.such-user_1", "ada.lovelace+work@example.com"];
   for (const answer of [own, ...(await Promise.all(others.map((name) => avatar(name))))]) {

@@ -109,7 +109,7 @@ async function bytes(url: string): Promise<Buffer> {
   return Buffer.from(body);
 }
 
-test("a login and a logout of the time of the copy count in what was restored; sockets are not in it", async () => {
+test("a restored copy has its logins and logouts, but no sockets", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-backup-"));
   const places = { CONTROL_DIR: "", BACKUP: join(folder.path, "copy.tar") };
   await using server = await passwordServer("apart");

@@ -86,7 +86,7 @@ test("a link that share prints opens the session, and no other one", async () =>
   expect([119, 120]).toContain(seconds);
 });
 
-test("a program that is not there is told and makes no session", async () => {
+test("a missing program is reported and creates no session", async () => {
   await using installation = await Installation.make();
   const { exitCode, stderr } = await installation.ttyhq(["run", "--", "no-such-program"]);
   expect(exitCode).toBe(1);
@@ -221,7 +221,7 @@ test("a recording on a terminal is paused by the space bar, and the arrow keys s
   await terminal.shows("at-0 at-604 at-608 at-612 code 0");
 });
 
-test("what flows through a terminal arrives exactly, however fast", async () => {
+test("output through a terminal arrives exactly, at any speed", async () => {
   await using installation = await Installation.make();
   const program = "stty raw -echo; head -c 8000000 /dev/urandom | tee random.bin";
   const command = [

@@ -14,7 +14,7 @@ async function writeConfig(directory: string, text: string, mode = 0o600): Promi
   return path;
 }
 
-test("a server is as its configuration file says, and commands find it by that", async () => {
+test("a server uses its configuration file, and commands find it by that file", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-config-"));
   const { path } = directory;
   await mkdir(join(path, "c"));
@@ -43,7 +43,7 @@ test("a session host that ttyhq run starts has the file's options", async () => 
   expect(await readdir(host.directory)).toContain("sessions");
 });
 
-test("a file that everybody may read is refused where it has a secret", async () => {
+test("a world-readable file is refused if it has a secret", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-config-"));
   const config = await writeConfig(directory.path, `jwt-secret: ${"s".repeat(32)}\n`, 0o644);
   const refused = await ttyhq(["serve", "--config", config]);
@@ -55,7 +55,7 @@ test("a file that everybody may read is refused where it has a secret", async ()
   expect(await ttyhq(["config", "--check", "--config", config])).toEqual(refused);
 });
 
-test("who waits for a server gives up in time, and says that none is there", async () => {
+test("waiting for a server ends in time, with a message that there is none", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-config-"));
   const { code, stderr } = await ttyhq(["health", "--wait", "0.5", "--control-dir", directory.path]);
   expect(code).toBe(1);

@@ -28,7 +28,7 @@ async function gapsOf(rest: Rest, id: string): Promise<{ from: number; to: numbe
 }
 
 describe("on a full disk", () => {
-  test("the session and its viewer go on, and nothing is missing when there is room again", async () => {
+  test("the session and its viewer continue, and the recording is complete once there is space", async () => {
     await using disk = await SmallDisk.make(12 * MIB);
     await using printer = await startPrinter(disk);
     const { rest, id, server } = printer;
@@ -69,7 +69,7 @@ describe("on a full disk", () => {
     expect(await printer.told()).toEqual([FAILED, HEALED]);
   });
 
-  test("what is more than memory holds is a gap, told as such, and offsets stay true after it", async () => {
+  test("output beyond the memory limit is reported as a gap, and offsets stay correct after it", async () => {
     await using disk = await SmallDisk.make(24 * MIB);
     await using printer = await startPrinter(disk);
     const { rest, id, server } = printer;
@@ -163,7 +163,7 @@ describe("on a full disk", () => {
     );
   });
 
-  test("a host that dies leaves what it had on disk, and the next one lists it while there is no room yet", async () => {
+  test("a dead host's data stays on disk, and the next host lists it while the disk is still full", async () => {
     await using disk = await SmallDisk.make(4 * MIB);
     await using printer = await startPrinter(disk);
     const { rest, id, server } = printer;

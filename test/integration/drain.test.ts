@@ -62,7 +62,7 @@ test("a server that is told to stop is not ready at once, goes on for the delay,
   expect(server.log).toMatch(/draining[\s\S]*drained/);
 });
 
-test("a VibeTunnel client is closed with 1001 and sees no frame that it does not know", async () => {
+test("a VibeTunnel client is closed with 1001 and receives no unknown frame", async () => {
   await using server = await TestServer.start();
   await using old = await VibeTunnelClient.open(server.url);
   const { id } = await server.client().create({ command: ["cat"] });
@@ -104,7 +104,7 @@ test("a download that is read is finished; the server waits for it", async () =>
   expect(server.log).not.toContain("answers broken off");
 });
 
-test("a download that is not read is broken off when the grace period is over, which is told, and the exit code is 0", async () => {
+test("an unread download is aborted at the end of the grace period, which is logged, and the exit code is 0", async () => {
   await using server = await TestServer.start({ args: [...OPEN, "--grace", "3s"] });
   const response = await startedDownload(server);
   expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });

@@ -77,7 +77,7 @@ test("a server that started first waits for its session host, and leaves it runn
   expect(await server.hostPid()).toBe(host.pid);
 });
 
-test("a server whose session host is gone stays, says that it is not ready, starts none, and takes the next one", async () => {
+test("a server that lost its session host stays up, is not ready, starts no host, and uses the next one", async () => {
   await using directory = await controlDir();
   await using first = await Host.start(directory.path);
   await using server = await TestServer.start({ args: ARGS, controlDir: directory.path });
@@ -102,7 +102,7 @@ test("a server whose session host is gone stays, says that it is not ready, star
   await rest.shows(id, /again/);
 });
 
-test("a server does not take its own socket for that of its session host, where somebody puts a link to it", async () => {
+test("a server does not mistake a link to its own socket for that of its session host", async () => {
   await using directory = await controlDir();
   await using sharedDir = await controlDir();
   const socket = join(sharedDir.path, "host.sock");

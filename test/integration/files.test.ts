@@ -61,7 +61,7 @@ const upload = (asks: Asks, id: string, name: string, body: string | Uint8Array 
 const download = (asks: Asks, id: string, path: string): Promise<Answer> =>
   asks(`/api/sessions/${id}/files?${new URLSearchParams({ path })}`);
 
-test("a name that is more than the last part of a path is refused, and nothing is written", async () => {
+test("a name with more than one path component is refused, and nothing is written", async () => {
   const cwd = await folder();
   await mkdir(join(cwd, "in"));
   const id = await session(asOwner, join(cwd, "in"));
@@ -136,7 +136,7 @@ test("a file lands where the foreground program is, and comes back byte for byte
   expect(sizes.at(-1)).toMatchObject({ result: "ok", details: { name, path, size: MAX_BYTES } });
 });
 
-test("what is no regular file is not opened, and the answer names it", async () => {
+test("only regular files are opened, and the answer names any other", async () => {
   const cwd = await folder();
   await run("mkfifo", [join(cwd, "fifo")]);
   await symlink(join(cwd, "fifo"), join(cwd, "link"));
@@ -192,7 +192,7 @@ test("a connection that is cut halfway leaves nothing behind, and the audit log 
   expect(line).toMatchObject({ result: "failed", details: { name: "half" } });
 });
 
-test("a download that nobody reads to its end is closed", async () => {
+test("an unread download is closed", async () => {
   const cwd = await folder();
   await writeFile(join(cwd, "large"), "");
   await truncate(join(cwd, "large"), 2 ** 40);
@@ -209,7 +209,7 @@ test("a download that nobody reads to its end is closed", async () => {
   await eventually(isFree, "room for a download");
 });
 
-test("an ended session takes no file and still gives one; a guest, a narrow token and a stranger get none", async () => {
+test("an ended session accepts no file but returns one; a guest, a narrow token and a stranger get none", async () => {
   const cwd = await folder();
   await writeFile(join(cwd, "result"), "42");
   const ended = await session(asOwner, cwd, ["true"]);

@@ -112,7 +112,7 @@ test("thousands of odd calls of all endpoints: no 5xx, no crash, memory and file
   expect(`${server.log}${await server.hostLog()}`).not.toMatch(/request failed|rror: /);
 });
 
-test("what is no HTTP at all is refused, and the server goes on", async () => {
+test("input that is not HTTP is refused, and the server continues", async () => {
   const { port } = new URL(server.url);
   const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
   const lines = fc.oneof(

@@ -44,7 +44,7 @@ test("a second server on a control directory says so and ends; when the first is
   expect((await server.client().list()).map((session) => session.id)).toEqual([id]);
 });
 
-test("after kill -9 of both, what they left in the directory is in nobody's way", async () => {
+test("after kill -9 of both, leftovers in the directory do no harm", async () => {
   await using server = await TestServer.start();
   const { id, pid } = await server.client().create({ command: ["sh", "-c", "echo words; exec cat"] });
   await using socket = await RawSocket.open(server.url);

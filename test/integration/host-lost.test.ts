@@ -152,7 +152,7 @@ describe("after a start, a session that was running when the host died", () => {
   });
 });
 
-test("a directory that holds no session is left alone", async () => {
+test("a directory without a session is not touched", async () => {
   const { id } = await rest.create({ command: "true" });
   await rest.ended(id);
   await castOnDisk(id);

@@ -25,7 +25,7 @@ function floodBehind(path: string): string[] {
   return ["sh", "-c", `stty raw; ${yes} | head -c ${BEGIN_BYTES}; ${wait}; exec ${yes}`, "sh", path];
 }
 
-test("SIGTERM to a host whose programs write at full speed: journals and recordings on disk are complete when it has gone", {
+test("SIGTERM to a host whose programs write at full speed leaves complete journals and recordings on disk", {
   timeout: 180_000,
 }, async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-host-stop-"));

@@ -68,7 +68,7 @@ test.each(["apart", "inline"])(
   },
 );
 
-test("what is older than the age goes when a host starts", async () => {
+test("sessions older than the maximum age are removed when a host starts", async () => {
   await using server = await keeping("1h");
   const old = await ended(server, 10);
   const young = await ended(server, 10);
@@ -79,7 +79,7 @@ test("what is older than the age goes when a host starts", async () => {
   await listed(server, [young]);
 });
 
-test("what a host was removing when it was killed is gone with the next, and was no session in between", async () => {
+test("an interrupted removal is completed by the next host, and is no session in between", async () => {
   await using server = await keeping("1h");
   const kept = await ended(server, 10);
   await server.kill("SIGTERM");

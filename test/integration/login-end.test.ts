@@ -92,7 +92,7 @@ test("a token that expires takes its sockets with it", async () => {
   expect(await bestTime(LIMIT_MS, missed)).toBeLessThan(LIMIT_MS);
 });
 
-test("who does not take part in the close is cut off, and is not heard meanwhile", async () => {
+test("a client that ignores the close is cut off, and its frames are ignored meanwhile", async () => {
   await using server = await passwordServer("inline");
   const other = await logIn(server);
   const id = await startCat(other, server);

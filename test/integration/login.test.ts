@@ -121,7 +121,7 @@ test("the query carries a token or a ticket to /ws and to event streams alone", 
   }
 });
 
-test("who does not log in is told how, by REST and by /ws", async () => {
+test("a caller without a login is told how to log in, by REST and by /ws", async () => {
   const server = common();
   const refusals = [
     await ask(server.url, "/api/sessions"),
@@ -155,7 +155,7 @@ test("a login link logs the server's user in, once, also where no password does"
   });
 });
 
-test("ttyhq login-link makes another link on the server's machine, and nobody makes one from afar", async () => {
+test("ttyhq login-link creates another link, only on the server's machine", async () => {
   const server = common();
   const plain = await ttyhq(["login-link", "--control-dir", server.controlDir]);
   const asJson = await ttyhq(["login-link", "--json", "--control-dir", server.controlDir]);

@@ -48,7 +48,7 @@ test("nothing else is served there: no page, no API, no login, no WebSocket", as
   expect((await ask(apart, "/metrics", { method: "POST" })).status).toBe(405);
 });
 
-test("a port that is taken is told of by the option that named it", async () => {
+test("a port in use is reported with the option that named it", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const address = other.address();

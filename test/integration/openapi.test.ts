@@ -273,7 +273,7 @@ test("every endpoint answers valid input as it says", async () => {
 });
 
 describe("every endpoint refuses as it says", () => {
-  test("whoever is not logged in", async () => {
+  test("a caller without a login", async () => {
     for (const each of described.filter(({ operation }) => operation.security.length > 0)) {
       for (const headers of [{}, { authorization: "Bearer nonsense" }, { authorization: "Basic YTpi" }]) {
         const request = requestOf(each, {});

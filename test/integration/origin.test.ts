@@ -71,7 +71,7 @@ test("every method that changes something is refused to a foreign page, a login 
   expect(names).toEqual([]);
 });
 
-test("without login on loopback, a name that was bound anew to this machine gets nothing, be it the page", async () => {
+test("without login on loopback, a rebound name gets nothing, not even the page", async () => {
   await using server = await TestServer.start({ args: OPEN });
   const port = portOf(server);
   for (const host of [`evil.example:${port}`, "evil.example", `localhost.evil.example:${port}`, "10.0.0.1"]) {
@@ -103,7 +103,7 @@ test("with login a server has whatever name its users gave it", async () => {
   expect((await shakeHands(server.url, "/ws", headers)).status).toBe(401);
 });
 
-test("page, API and refusals tell a browser to keep them apart from other pages", async () => {
+test("page, API and refusals are isolated from other pages by their headers", async () => {
   await using server = await passwordServer("inline");
   const assets = await readdir(join(dirname(MAIN), "web", "assets"));
   const paths = ["/", `/assets/${assets[0]}`, "/nothing", "/api/health", "/api/sessions", "/api/nothing"];

@@ -15,7 +15,7 @@ function expectLimited(answer: Answer, limit: number): void {
   expect(answer.headers.ratelimit).toMatch(new RegExp(`^limit=${limit}, remaining=0, reset=\\d+$`));
 }
 
-test("10 sessions and 100 calls a minute, these among them, are let through, and the 11th and the 101st are told when to come back", async () => {
+test("10 sessions and 100 calls a minute are accepted, and the 11th and the 101st are told when to retry", async () => {
   await using server = await TestServer.start({ args: ["--no-auth"] });
   const rest = new Rest(server);
   for (let round = 1; round <= 10; round++) {

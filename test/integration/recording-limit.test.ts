@@ -57,7 +57,7 @@ describe("at the size limit", () => {
     expect(cast.events.at(-1)?.slice(1)).toEqual(["m", "recording stopped: the size limit is reached"]);
   });
 
-  test("what is not held any more is drawn for a viewer, and refused as bytes", async () => {
+  test("output that is no longer held is drawn for a viewer, and refused as bytes", async () => {
     await using server = await start();
     const rest = new Rest(server);
     const count = (12 * MIB) / 8;

@@ -107,7 +107,7 @@ test("an HQ without credentials has an open registry, and closed remotes", async
   }
 });
 
-test("a page of somebody else's joins no machine to an HQ without credentials", async () => {
+test("a foreign page cannot join a machine to an HQ without credentials", async () => {
   await using server = await hq({ openRegistration: true });
   const [list, ...changes] = await server.statuses(REGISTRY, { origin: "https://evil.example" });
   expect([list, ...changes]).toEqual([200, 403, 403, 403]);

@@ -188,7 +188,7 @@ describe("the service refuses", () => {
     expectError(under, 404, "session_not_found");
   });
 
-  test("to take a body for none because of its content type", async () => {
+  test("to ignore a body because of its content type", async () => {
     const body = '{"command":"no-such-program"}';
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "nonsense"]) {
       const answer = await send({
@@ -240,7 +240,7 @@ describe("the service refuses", () => {
   });
 });
 
-describe("a request that never became one is refused in the same shape", () => {
+describe("an unparsable request is refused in the same shape", () => {
   test("an address of 20,000 characters", async () => {
     const answer = await ask(server.url, `/api/sessions?x=${"x".repeat(20_000)}`);
     expectError(answer, 431, "headers_too_large");

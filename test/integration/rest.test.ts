@@ -242,7 +242,7 @@ describe("the views of a session", () => {
     expect(body).toEqual([{ time: expect.any(Number), offset: 123, kind: "m", data: "here" }]);
   });
 
-  test("HEAD has the headers of GET and no body, also where that would go on for ever", async () => {
+  test("HEAD has the headers of GET and no body, also for an endless body", async () => {
     for (const view of ["text", "buffer", "output", "events", "recording", "stream"]) {
       const path = `/api/sessions/${id}/${view}`;
       const head = await rest.send("HEAD", path);

@@ -124,7 +124,7 @@ test("somebody who types through restarts loses no key, sees none twice, and kno
   expect(follower.text).toBe(`on\r\n${all}`);
 });
 
-test("a client that is told to go knows that this was planned as long as the restart is short", async () => {
+test("a client that receives GOAWAY treats a short restart as planned", async () => {
   await using server = await TestServer.start();
   using socket = server.connect();
   await socket.opened(END_TIMEOUT_MS);

@@ -66,7 +66,7 @@ test("output that grows is seen, and so is a session of the same id after it was
   expect(await textOf(screens, shown)).toBe("two");
 });
 
-test("a session whose output is gone fails without harm to others", async () => {
+test("a session with missing output fails without affecting others", async () => {
   await using screens = new Screens();
   const lost = { ...source(""), output: join(directory, "nowhere"), upTo: 10 };
   const [failed, shown] = await Promise.allSettled([
@@ -77,7 +77,7 @@ test("a session whose output is gone fails without harm to others", async () => 
   expect(shown).toMatchObject({ value: "text" });
 });
 
-test("what takes too long is given up, but not the work that was done", async () => {
+test("slow work is cancelled, but finished parts are kept", async () => {
   await using screens = new Screens({ timeoutMs: 100 });
   const shown = source(longOutput(), 80);
   await expect(textOf(screens, shown)).rejects.toMatchObject({

@@ -16,7 +16,7 @@ async function urlOf(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-test("an answer that breaks off is as good as none: whoever gave it is out of reach", async () => {
+test("an incomplete answer counts as none: its sender is unreachable", async () => {
   await using server = createServer((_, response) => {
     response.writeHead(200, { "content-length": 100 });
     response.write("[", () => response.destroy());
@@ -30,7 +30,7 @@ test("an answer that breaks off is as good as none: whoever gave it is out of re
   await expect(collectBytes(body, 100)).rejects.toMatchObject({ code: "host_unreachable" });
 });
 
-test("what is on its way when a sender is given up is not asked for again", async () => {
+test("pending requests of a disposed sender are not repeated", async () => {
   let questions = 0;
   const silent = Promise.withResolvers<void>();
   await using server = createServer((_, response) => {
@@ -52,7 +52,7 @@ test("what is on its way when a sender is given up is not asked for again", asyn
   expect(questions).toBe(2);
 });
 
-test("what may be done twice is asked for again where a kept connection was closed, and nothing else is", async () => {
+test("only idempotent requests are repeated if a kept connection was closed", async () => {
   const asked: (string | undefined)[] = [];
   await using server = createServer((request, response) => {
     asked.push(request.method);

@@ -41,7 +41,7 @@ test("settings on a full disk are as they were, whole, and can be changed when t
   expect(await shares()).toHaveLength(listed.length + 1);
 });
 
-test("what an HQ with a full disk knows of its remotes is saved when there is room again", async () => {
+test("an HQ with a full disk saves its remotes when there is space again", async () => {
   await using disk = await SmallDisk.make(4 * 1024 * 1024);
   await using hq = await TestServer.start({ args: ["--no-auth", "--hq"], directory: disk.path });
   const makeRoom = await disk.fill();

@@ -45,7 +45,7 @@ test("half a pair of name and password is no pair", async () => {
   });
 });
 
-test("a port that is taken is named, and who has it goes on", async () => {
+test("a port in use is named, and its owner continues", async () => {
   await using directory = await scratch();
   await using server = await TestServer.start({ args: ["--no-auth", "--session-host", "inline"] });
   const { port } = new URL(server.url);
@@ -135,7 +135,7 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   },
 );
 
-test("SIGTERM to the session host ends its programs in good order, tells their viewers, and the server starts another", async () => {
+test("SIGTERM to the session host ends its programs in order, notifies their viewers, and the server starts another", async () => {
   await using server = await TestServer.start();
   const client = server.client();
   // It takes its time, which an early second host would take for a crash.

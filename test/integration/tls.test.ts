@@ -69,7 +69,7 @@ test("an authority of one's own is trusted beside Node's own, not in their place
   expect((await get({ url: own.url, ca: again })).status).toBe(200);
 });
 
-test("an authority that nobody trusts is told with the way out", async () => {
+test("an untrusted authority is reported with the solution", async () => {
   await using server = await serve(identity);
   const stranger = new CertificateAuthority("stranger").cert;
   const reason = `${server.url}: its certificate is signed by an unknown authority: trust that authority with --hq-ca, or for every program with NODE_EXTRA_CA_CERTS`;
@@ -104,7 +104,7 @@ test("https to a server of http is told as such, and http to one of https gets n
   expect((await get({ url: server.url, ca })).status).toBe(200);
 });
 
-test("a redirect is an answer like any other: no proof is carried elsewhere", async () => {
+test("redirects are not followed, so no credential is sent elsewhere", async () => {
   let visits = 0;
   await using elsewhere = await serve(undefined, (_, response) => {
     visits += 1;

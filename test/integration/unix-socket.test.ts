@@ -55,7 +55,7 @@ test("a free name is claimed for its owner alone, and the temporary one is gone"
   expect((await readdir(folder.path)).sort()).toEqual(["host.sock", "host.sock.d"]);
 });
 
-test("the name of a living process is left to it", async () => {
+test("a live process keeps its name", async () => {
   await using folder = await Folder.make();
   expect(await claimSocket(await folder.listen("one"), folder.name)).toBe(true);
   const { ino } = await stat(folder.name);
@@ -63,7 +63,7 @@ test("the name of a living process is left to it", async () => {
   expect((await stat(folder.name)).ino).toBe(ino);
 });
 
-test("the name of a dead process is taken over", async () => {
+test("a dead process loses its name to the next", async () => {
   await using folder = await Folder.make();
   await folder.leaveStale();
   expect(await answers(folder.name)).toBe(false);
@@ -71,7 +71,7 @@ test("the name of a dead process is taken over", async () => {
   expect(await answers(folder.name)).toBe(true);
 });
 
-test("the name of a living process that is too busy to answer is left to it", async () => {
+test("a live process that is too busy to answer keeps its name", async () => {
   await using folder = await Folder.make();
   await using busy = await BusyListener.start(join(folder.path, "busy"));
   expect(await claimSocket(busy.path, folder.name)).toBe(true);

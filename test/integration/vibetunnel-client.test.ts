@@ -179,7 +179,7 @@ test("POST /api/test-notification sends a test-notification event to the global 
   expect(deaf.of("EVENT")).toEqual([]);
 });
 
-test("what goes wrong is told with a message", async () => {
+test("failures are reported with a message", async () => {
   await using client = await VibeTunnelClient.open(server.url);
   client.subscribe("nobody", WEB);
   client.press("nobody", "no key");

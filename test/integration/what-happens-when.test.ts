@@ -25,7 +25,7 @@ async function socketTo(url: string): Promise<SessionSocket> {
   return socket;
 }
 
-test("the network drops: the viewer comes back at the byte, and what it types meanwhile is refused", async () => {
+test("the network drops: the viewer resumes at the byte, and input meanwhile is refused", async () => {
   await using server = await TestServer.start();
   await using network = await CutProxy.open(Number(new URL(server.url).port));
   const client = server.client();
@@ -47,7 +47,7 @@ test("the network drops: the viewer comes back at the byte, and what it types me
   expect(follower.text).toBe("before\r\nbefore\r\nmeanwhile\r\nmeanwhile\r\n");
 });
 
-test("the machine reboots: the next start lists what ran as lost, with what it wrote", async () => {
+test("the machine reboots: the next start lists running sessions as lost, with their output", async () => {
   await using server = await TestServer.start();
   const before = server.client();
   const session = await before.create({ command: ["cat"], name: "before the crash" });

@@ -31,7 +31,7 @@ test("a child adds its fields, and a child of it more", () => {
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ session: "s1", viewer: 3, a: 1 });
 });
 
-test("what is below the level is not written, nor looked at", () => {
+test("lines below the level are neither written nor evaluated", () => {
   const { lines, log } = captured();
   const trap = {
     get field(): never {

@@ -62,13 +62,13 @@ function unknown(query: string): string[] {
   });
 }
 
-test("every query of the dashboard is about figures that there are", () => {
+test("every query of the dashboard uses existing metrics", () => {
   expect(queries.length).toBeGreaterThan(40);
   expect(queries.flatMap(unknown)).toEqual([]);
   for (const { query } of templating.list) expect(unknown(JSON.stringify(query))).toEqual([]);
 });
 
-test("what only grows is asked for as a rate, and nothing else is", () => {
+test("counters are queried as rates, and nothing else is", () => {
   for (const query of [...queries, ...alerts.map(({ expr }) => expr)]) {
     for (const [, before = "", name = ""] of query.matchAll(/(\w+\()?\b(ttyhq_\w+)/g)) {
       const isCounted = /_(?:total|bucket|sum|count)$/.test(name);
@@ -93,7 +93,7 @@ test("every panel has a name of its own, a unit and thresholds, and covers no ot
   expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(24);
 });
 
-test("every figure that the docs have is on the dashboard, or is said to be for looking closer", () => {
+test("every documented metric is on the dashboard, or listed as detail", () => {
   const closer = [
     "ttyhq_nodejs_heap_size",
     "ttyhq_nodejs_external_memory",
@@ -105,7 +105,7 @@ test("every figure that the docs have is on the dashboard, or is said to be for 
   expect(left.filter((name) => ![...closer, ...others].some((word) => name.includes(word)))).toEqual([]);
 });
 
-test("every alert is about figures that there are, and has a section that says what to do", () => {
+test("every alert uses existing metrics, and has a runbook section", () => {
   const headings = [...PAGE.matchAll(/^### (Ttyhq\w+)$/gm)].map(([, name = ""]) => name);
   expect(alerts.map(({ alert }) => alert)).toEqual(headings);
   for (const { alert, expr, annotations } of alerts) {
@@ -115,7 +115,7 @@ test("every alert is about figures that there are, and has a section that says w
   }
 });
 
-test("every alert is tried on figures that it is for, and on some that it is not for", () => {
+test("every alert is tested with values that trigger it, and with others", () => {
   const tried = [...read("k8s/monitoring/alerts.test.yaml").matchAll(/^ {2}- name: (.+)$/gm)].map(
     ([, name = ""]) => name,
   );

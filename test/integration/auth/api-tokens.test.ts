@@ -59,7 +59,7 @@ test("a token does what its scope says as its user, over REST and /ws, and nothi
   expect(await blind.errorCode()).toBe("forbidden");
 });
 
-test("a token makes no token, login, login link, passkey or join token, and ends none", async () => {
+test("an API token can neither create nor end tokens, logins, login links, passkeys or join tokens", async () => {
   const admin = new Person(server, await logIn(server));
   const all = "sessions:view sessions:create sessions:control sessions:manage repositories:use remotes:view";
   const scope = `${all} remotes:register clients:view metrics:view`.split(" ");
@@ -143,7 +143,7 @@ test("the audit log has who made, used and revoked which token", async () => {
   expect(JSON.stringify(lines)).not.toContain(token);
 });
 
-test("whoever came in by no login of this server gets no token", async () => {
+test("a caller without a login of this server gets no token", async () => {
   const body = { name: "local", scope: ["sessions:view"], expiresIn: 60 };
   expect(await ask(server.url, TOKENS, { body })).toMatchObject({
     ...{ status: 403, json: { error: expect.stringContaining("log in with a password") } },

@@ -48,7 +48,7 @@ test("a password alone makes no first passkey", async () => {
   expect(refused.json.error).toContain("ttyhq enrolment-code");
 });
 
-test("a code makes one passkey, for its user, and without it there is no way in", async () => {
+test("a code creates one passkey, for its user, who cannot log in without it", async () => {
   const others = await registerPasskey(new Authenticator(ORIGIN), await newCode(OTHER));
   expect([others.status, others.json.code]).toEqual([401, "invalid_credentials"]);
   const code = await newCode(USERNAME);
@@ -65,7 +65,7 @@ test("a code makes one passkey, for its user, and without it there is no way in"
   expect(passkeys.json.passkeys).toHaveLength(1);
 });
 
-test("a code lets somebody back in who has lost everything, with new recovery codes in place of the old", async () => {
+test("a code readmits a user who has lost everything, and replaces the recovery codes", async () => {
   const [first, second] = [await newCode(USERNAME), await newCode(USERNAME)];
   const before = (await registerPasskey(new Authenticator(ORIGIN), first)).json.recoveryCodes;
   const after = (await registerPasskey(new Authenticator(ORIGIN), second)).json.recoveryCodes;

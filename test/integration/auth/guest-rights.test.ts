@@ -110,7 +110,7 @@ describe.each(["a server", "a remote of an HQ"])("a session of %s", (where) => {
   });
 });
 
-test("who watches and who types is told to those who ask, and to guests without the names of users", async () => {
+test("subscribers learn who watches and who types, and guests do so without the names of users", async () => {
   // The HQ answers for its own viewers, also of remote sessions.
   const session = await owner.start({ command: ["cat"], cwd: "/", remoteId: workerId });
   const made = await owner.share(session, "type");

@@ -84,7 +84,7 @@ test("another address is not this machine's own, whatever the name, even when it
   expect(await isLetIn(open, { host: "localhost" }, "127.0.0.9")).toBe(true);
 });
 
-test("whoever is let in is the server's own user, and a page of another origin is not", async () => {
+test("an admitted caller is the server's own user, and a page of another origin is refused", async () => {
   const { json } = await ask(open.url, "/api/auth/verify", { headers: { host: "localhost" } });
   expect(json).toMatchObject({ valid: true, userId: expect.any(String) });
   const headers = { host: "localhost", origin: "https://evil.example" };

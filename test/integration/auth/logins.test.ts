@@ -79,7 +79,7 @@ test("exactly the login that is meant ends, and its sockets and streams with it"
   expect(line).toMatchObject({ user: USERNAME, result: "ok", details: { id, of: USERNAME } });
 });
 
-test("to another user a login is not there", async () => {
+test("a login is invisible to other users", async () => {
   const [one, other] = [people.one, people.other].map((name) => Person.named(server, name));
   if (one === undefined || other === undefined) throw new Error("nobody");
   const { id } = await currentOf(one);
@@ -103,7 +103,7 @@ test("an admin sees and ends everybody's", async () => {
   expect((await one.ask("/api/sessions")).status).toBe(401);
 });
 
-test("a login that nobody uses ends, one with an open socket does not", async () => {
+test("an unused login ends, one with an open socket does not", async () => {
   await using short = await people.server({ args: ["--login-idle-timeout", "4s"] });
   const [idle, watching] = [new Person(short, await logIn(short)), new Person(short, await logIn(short))];
   await using socket = await watching.connect();

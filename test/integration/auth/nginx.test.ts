@@ -34,7 +34,7 @@ function as(name: keyof typeof PEOPLE): Readonly<Record<string, string>> {
 const config = async (headers: Readonly<Record<string, string>>, path = "/api/auth/config") =>
   (await ask(nginx.url, path, { headers })).json;
 
-test("whom nginx lets in, the server takes for that user without a login of its own", async () => {
+test("the server accepts nginx's user without a login of its own", async () => {
   expect((await ask(nginx.url, "/api/sessions")).status).toBe(401);
   expect(await config(as(USERNAME))).toMatchObject({ proxyAuth: true, user: USERNAME });
   expect(await config(as("grace@example.com"))).toMatchObject({ user: "grace@example.com" });
@@ -105,7 +105,7 @@ test("failed logins are counted for the client that nginx saw, not for nginx", a
   await server.logged('"address":"127.0.0.2"');
 });
 
-test("when the server goes, what it had open through nginx is closed", async () => {
+test("when the server stops, its connections through nginx are closed", async () => {
   await using other = await passwordServer("inline", { args: ["--enable-proxy-serve", "--proxy-external"] });
   await using front = await Nginx.start({ to: other.url, people: PEOPLE, location: IDENTITY });
   const socket = await RawSocket.open(front.url, { headers: as(USERNAME) });

@@ -74,7 +74,7 @@ test("the claim that an option trusts is the name; an email that is not verified
   expect(await userOfNamed({ preferred_username: "server" })).toBeUndefined();
 });
 
-test("a group that the provider names gives a role, and lets nobody in", async () => {
+test("a group of the provider gives a role, and admits nobody", async () => {
   const roles = [
     "--proxy-oidc-groups",
     "groups",

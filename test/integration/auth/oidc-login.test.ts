@@ -6,7 +6,7 @@ import { LOGIN_COOKIE, useOidcStage } from "./oidc-stage.ts";
 const stage = useOidcStage({ args: ({ certFile }) => ["--proxy-client-ca", certFile] });
 const tools = () => stage().tools;
 
-test("who opens a page is sent to the provider, and comes back to that page as who they are there", async () => {
+test("an opened page leads to the provider and back, with the provider's user", async () => {
   const { provider, origin, browser } = tools();
   const client = browser();
   const start = await client.ask(`${origin}/some/page?a=b`, { headers: NAVIGATION });
@@ -35,7 +35,7 @@ test("the page itself is served to who is logged in", async () => {
   expect(page.headers["content-type"]).toContain("text/html");
 });
 
-test("programs are told, not led: 401 in JSON without a login, for the API and for /ws", async () => {
+test("programs get 401 in JSON without a login instead of a redirect, for the API and for /ws", async () => {
   const { origin, browser } = tools();
   const client = browser();
   for (const path of ["/api/sessions", "/api/auth/config", "/api/health", "/", "/assets/x.js"]) {
@@ -107,7 +107,7 @@ test("of many logins that were begun a browser keeps the last few, so that its r
   expect(client.cookies(origin).size).toBe(4);
 });
 
-test("a login that nobody began, or another browser, or that was changed on the way, is refused in plain words", async () => {
+test("an unknown, foreign or modified login is refused with a clear message", async () => {
   const { origin, browser } = tools();
   const [victim, attacker] = [browser(), browser()];
   const callback = async (search: string, client: TlsClient) =>
@@ -146,7 +146,7 @@ async function callbackOf(client: TlsClient): Promise<string> {
   }
 }
 
-test("who says no at the provider is told so", async () => {
+test("a user who declines at the provider gets a message", async () => {
   const { provider, origin, browser } = tools();
   const client = browser();
   const start = await client.ask(`${origin}/`, { headers: NAVIGATION });
@@ -178,7 +178,7 @@ test("under another name nobody logs in, because the provider would not lead bac
   expect([page.status, page.text]).toEqual([421, expect.stringContaining(`href="${origin}"`)]);
 });
 
-test("a new login is another one than before, which is over", async () => {
+test("a new login replaces the old one, which ends", async () => {
   const { provider, origin, browser, userOf } = tools();
   const client = browser();
   await stage().logIn(client);
@@ -190,7 +190,7 @@ test("a new login is another one than before, which is over", async () => {
   expect((await old.ask(`${origin}/api/auth/config`)).status).toBe(401);
 });
 
-test("a client certificate does in place of the login, and one that is not good does not get in the way of it", async () => {
+test("a client certificate replaces the login, and an invalid one does not prevent it", async () => {
   const { origin, authority, userOf } = tools();
   const { cert, key } = await authority.issue({ subject: "/CN=grace" });
   expect(await userOf(new TlsClient({ ca: authority.cert, cert, key }))).toBe("grace");

@@ -82,7 +82,7 @@ test("a page of another origin logs nobody out", async () => {
   expect((await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers })).status).toBe(303);
 });
 
-test("there is nothing else at /.proxy/, and none of it reaches the server", async () => {
+test("no other path below /.proxy/ exists or reaches the server", async () => {
   const { origin, browser } = tools();
   const client = browser();
   await stage().logIn(client);

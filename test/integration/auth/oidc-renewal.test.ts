@@ -32,7 +32,7 @@ function tools() {
   };
 }
 
-test("a login goes on for as long as the provider renews it", async () => {
+test("a login lasts as long as the provider renews it", async () => {
   const { browser, origin } = tools();
   const client = browser();
   await stage().logIn(client);
@@ -42,7 +42,7 @@ test("a login goes on for as long as the provider renews it", async () => {
   socket.terminate();
 });
 
-test("a login that the provider does not renew is over, with everything that is open by it", async () => {
+test("a login that the provider does not renew ends, with its open connections", async () => {
   const { browser, origin, provider } = tools();
   const client = browser();
   await stage().logIn(client);
@@ -84,7 +84,7 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
   expect(await strict.isLoggedIn(client)).toBe(false);
 });
 
-test("a group that the provider takes away takes its role along, and closes what was open by it", async () => {
+test("losing a group at the provider removes its role, and closes open connections", async () => {
   const roles = ["--proxy-oidc-groups", "groups", "--role", "%ops=operator", "--allow-user", "*"];
   await using grouped = await OidcStage.open({ accessTokenLifetime: SHORT, users: () => roles });
   const person = { ...ADA, groups: ["ops", "others"] };
@@ -101,7 +101,7 @@ test("a group that the provider takes away takes its role along, and closes what
   expect(await grouped.isLoggedIn(client)).toBe(true);
 });
 
-test("a login that nobody uses is not renewed until somebody does", async () => {
+test("an unused login is not renewed until it is used", async () => {
   const { browser, origin, provider } = tools();
   const clock = browser();
   await stage().logIn(clock);
@@ -120,7 +120,7 @@ test("a login that nobody uses is not renewed until somebody does", async () => 
   socket.terminate();
 });
 
-test("while the provider is down, a login that it stood by goes on, and then is over", async () => {
+test("while the provider is down a renewed login continues, and then ends", async () => {
   // Long enough for a late check of the login.
   await using longer = await OidcStage.open({ accessTokenLifetime: 5 * SHORT });
   const client = longer.browser();
@@ -132,7 +132,7 @@ test("while the provider is down, a login that it stood by goes on, and then is 
   expect(await longer.isLoggedIn(client)).toBe(false);
 });
 
-test("a provider that is not there at the start is found as soon as it is, and people are told meanwhile", async () => {
+test("a provider that is down at the start is used once it is up, and users are informed meanwhile", async () => {
   await using late = await OidcStage.open({ isDown: true });
   const client = late.browser();
   const visit = () => client.ask(`${late.origin}/`, { headers: NAVIGATION });
@@ -149,7 +149,7 @@ test("a provider that is not there at the start is found as soon as it is, and p
   expect(late.server.log.match(/login provider out of reach/g)?.length).toBe(1);
 });
 
-test("a provider that says that it is another one is not believed", async () => {
+test("a provider with a wrong issuer is rejected", async () => {
   const { browser, authority, provider } = tools();
   const origin = await proxyOrigin();
   const other = provider.issuer.replace("127.0.0.1", "localhost");
@@ -159,7 +159,7 @@ test("a provider that says that it is another one is not believed", async () => 
   await server.logged("login provider out of reach");
 });
 
-test("without a refresh token the provider is not asked again, and its word stands", async () => {
+test("without a refresh token the provider is not asked again, and the login stays", async () => {
   await using quiet = await OidcStage.open({ accessTokenLifetime: 1, refreshes: false });
   const client = quiet.browser();
   await quiet.logIn(client);

@@ -108,7 +108,7 @@ function hmacWithPublicKey(claims: object): string {
   return `${text}.${createHmac("sha256", stage().provider.publicKey).update(text).digest("base64url")}`;
 }
 
-test("what the provider's userinfo says of somebody else does not count", async () => {
+test("the provider's userinfo about another user is ignored", async () => {
   const at = stage();
   at.provider.bend = (claims) => ({ ...claims, sub: "another subject" });
   expect((await at.logIn(at.browser())).status).toBe(403);

@@ -64,7 +64,7 @@ test("a certificate says who asks: its e-mail address, else that of its subject,
   expect(await userOf(await authority.issue({ subject: "/CN=zoë" }))).toBe("zoë");
 });
 
-test("whoever has one works with sessions of their own, over REST and over /ws", async () => {
+test("a user with a token has sessions of their own, over REST and over /ws", async () => {
   await using people = await People.make();
   const { one, other } = people;
   const ada = clientWith(await authority.issue({ subject: `/CN=${one}`, purpose: "clientAuth" }));
@@ -98,7 +98,7 @@ test.each<[string, () => Promise<OpensslIdentity>]>([
   await expect(client.webSocket(origin)).rejects.toThrow();
 });
 
-test("a certificate that names nobody is let no further than the proxy", async () => {
+test("a certificate without a user name is stopped at the proxy", async () => {
   const nobody = clientWith(await authority.issue({ subject: "/O=example/CN=two words" }));
   expect((await nobody.ask(`${origin}/api/auth/config`)).json).toMatchObject({ code: "unauthorized" });
   await expect(nobody.webSocket(origin)).rejects.toThrow("status 401");
@@ -118,7 +118,7 @@ test("headers that say who asks are the proxy's own, whatever a client sends", a
   expect(log).not.toContain("guess");
 });
 
-test("a token of the service counts for more than the certificate, which is asked for all the same", async () => {
+test("a service token overrides the certificate, which is still required", async () => {
   const ada = clientWith(await authority.issue({ subject: "/CN=ada" }));
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ username: "server", password: "correct horse" });
@@ -203,7 +203,7 @@ test("failed logins are counted and told of under the client's own address, not 
   );
 });
 
-test("when the server stops, what is open through the proxy is closed as the server closes it", async () => {
+test("when the server stops, connections through the proxy are closed with its code", async () => {
   const other = await proxyOrigin();
   const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*", "--allow-user", "server"];
   await using stopping = await proxiedServer({ origin: other, authority, args });
@@ -215,7 +215,7 @@ test("when the server stops, what is open through the proxy is closed as the ser
   expect([code, exit]).toEqual([1001, { code: 0, signal: null }]);
 });
 
-test("what is open when a certificate expires is closed, and the connection serves no more requests", async () => {
+test("open streams are closed when a certificate expires, and the connection serves no more requests", async () => {
   const people = new CertificateAuthority("people");
   const file = `${server.controlDir}/people.pem`;
   await writeFile(file, people.cert);

@@ -25,7 +25,7 @@ function ownAddress(): string {
   return found.address;
 }
 
-test("a proxy on this machine says who asks, over REST and over /ws", async () => {
+test("a proxy on this machine identifies the caller, over REST and over /ws", async () => {
   const headers = by("ada@example.com", {
     "proxy-user-name": "Ada",
     "proxy-user-profile-pic": "https://x.example/a",
@@ -40,7 +40,7 @@ test("a proxy on this machine says who asks, over REST and over /ws", async () =
   expect((await shakeHands(server.url, "/ws", headers)).status).toBe(101);
 });
 
-test("the page hears the name and the picture that the proxy says, as far as they can be shown", async () => {
+test("the page gets the proxy's name and picture, if they can be shown", async () => {
   const told = async (more: Record<string, string>) =>
     (await ask(server.url, "/api/auth/config", { headers: by("ada@example.com", more) })).json;
   const name = Buffer.from("Ada Løvelace \u202e").toString("latin1");
@@ -61,7 +61,7 @@ test("the page hears the name and the picture that the proxy says, as far as the
     expect((await told({ "proxy-user-profile-pic": avatarUrl })).proxyUser).toEqual(plain);
 });
 
-test("the name and the picture of whom nobody vouches for reach nobody", async () => {
+test("an unauthenticated name and picture reach nobody", async () => {
   await using plain = await passwordServer("inline");
   const headers = by(USERNAME, { "proxy-user-name": "Ada" });
   expect((await ask(plain.url, "/api/auth/config", { headers })).json).not.toHaveProperty("proxyUser");
@@ -74,14 +74,14 @@ test("the name and the picture of whom nobody vouches for reach nobody", async (
   ]);
 });
 
-test("whom --allow-user does not name is not let in, and not taken for anybody", async () => {
+test("a user whom --allow-user does not name is refused, and not treated as another user", async () => {
   const headers = by("mallory@example.com");
   expect((await ask(server.url, "/api/sessions", { headers })).status).toBe(401);
   expect((await ask(server.url, "/api/auth/config", { headers })).json).not.toHaveProperty("user");
   expect((await shakeHands(server.url, "/ws", headers)).status).toBe(401);
 });
 
-test("the server is not to be reached from elsewhere, and what comes from another address than loopback names nobody", async () => {
+test("other machines cannot reach the server, and identity headers from a non-loopback address are ignored", async () => {
   const address = ownAddress();
   const { port } = new URL(server.url);
   await expect(ask(`http://${address}:${port}`, "/livez")).rejects.toThrow("ECONNREFUSED");
@@ -102,13 +102,13 @@ test("without the option the headers say nothing", async () => {
   expect((await ask(plain.url, "/api/auth/config", { headers })).json).not.toHaveProperty("user");
 });
 
-test("a token of the service counts for more than who the proxy says it is", async () => {
+test("a service token overrides the proxy's user", async () => {
   const token = await logIn(server);
   const headers = by("ada@example.com", { authorization: `Bearer ${token}` });
   expect((await ask(server.url, "/api/auth/verify", { headers })).json.userId).toBe(USERNAME);
 });
 
-test("a ticket that was bought by a proxy's word is good for /ws once", async () => {
+test("a ticket issued for a proxy's user is valid for /ws once", async () => {
   const { json } = await ask(server.url, "/api/auth/ws-ticket", {
     method: "POST",
     headers: by("ada@example.com"),

@@ -142,7 +142,7 @@ test("an event stream begins before anything happens, comes event by event, and 
     await withDeadline(once(stream, "close"), PATIENCE_MS, "the end of the stream");
 });
 
-test("a client that does not read is not read for, and one that goes away takes its request along", async () => {
+test("back-pressure reaches the sender, and a client that leaves ends its request", async () => {
   let written = 0;
   const closed = Promise.withResolvers<void>();
   await using stage = await ForwardingStage.open((_, response) => {
@@ -167,7 +167,7 @@ test("a client that does not read is not read for, and one that goes away takes 
   await withDeadline(closed.promise, PATIENCE_MS, "the end of the request");
 });
 
-test("an upload that its client breaks off is broken off", async () => {
+test("an upload that its client aborts ends", async () => {
   const aborted = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   await using stage = await ForwardingStage.open((request) => {
@@ -194,7 +194,7 @@ test("an answer that breaks off is seen to break off", async () => {
   );
 });
 
-test("what concerns one connection alone is not passed on, what is there several times stays so", async () => {
+test("hop-by-hop headers are not forwarded, repeated headers stay repeated", async () => {
   await using stage = await ForwardingStage.open((_, response) => {
     const cookies = ["Set-Cookie", "a=1", "Set-Cookie", "b=2"];
     response.writeHead(404, "Odd", [
@@ -220,7 +220,7 @@ test("what concerns one connection alone is not passed on, what is there several
   expect([head.status, head.text]).toEqual([404, ""]);
 });
 
-test("while the server behind is not there, programs are told in JSON and people in words", async () => {
+test("without the server behind it the proxy answers programs in JSON and people in words", async () => {
   const stage = await ForwardingStage.open((_, response) => response.end());
   await using _stage = stage;
   const headers = { cookie: stage.cookie };
@@ -264,7 +264,7 @@ test("nobody gets to speak HTTP/2 with the server behind", async () => {
   expect(text).not.toMatch(/upgrade|http2|h2c/i);
 });
 
-test("whoever the login names, and nobody else, is passed on with the proof", async () => {
+test("exactly the login's user is forwarded, with the secret", async () => {
   await using stage = await ForwardingStage.open((...both) => void echo(...both));
   const headers = { cookie: stage.cookie, "proxy-user-login": "root", "X-Forwarded-For": "127.0.0.1" };
   const { rawHeaders } = (await stage.client().ask(`${stage.url}/`, { headers })).json;

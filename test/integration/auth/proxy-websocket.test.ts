@@ -61,7 +61,7 @@ test("messages of every size come back as they were, in order", async () => {
   socket.terminate();
 });
 
-test("what the server says right with the handshake is not lost, nor is how it closes", async () => {
+test("data right after the handshake is not lost, nor is the close code", async () => {
   const [code, reason] = await withDeadline(once(await open("/once"), "close"), PATIENCE_MS, "the close");
   expect([code, String(reason)]).toEqual([4000, "that was it"]);
 });
@@ -82,7 +82,7 @@ test("a close on either side is a close on the other", async () => {
   expect(abnormal).toBe(1006);
 });
 
-test("what the server refuses is refused with its own words", async () => {
+test("a refusal of the server is shown in its own words", async () => {
   await expect(open("/refused")).rejects.toThrow("status 403");
 });
 

@@ -63,7 +63,7 @@ test.each(QUESTIONS)(
   },
 );
 
-test("a list has one's own sessions, and nobody else's", async () => {
+test("a user's list has only that user's sessions", async () => {
   const own = await other.start({ command: ["cat"], cwd: "/" });
   expect(await owner.listed()).toEqual([session.id]);
   expect(await other.listed()).toEqual([own.id]);
@@ -81,7 +81,7 @@ test.each([
   expect((await admin.ask(`${path}/input`, { body: { text: `from ${user}` } })).status).toBe(200);
 });
 
-test("whose a session is cannot be said by who starts it, nor as whom it runs", async () => {
+test("a caller cannot choose a session's owner, nor the user that it runs as", async () => {
   const body = { command: ["cat"], cwd: "/", owner: people.one, account: "root" };
   const made = await other.start(body);
   expect(made.owner).toBe(people.other);
@@ -119,7 +119,7 @@ describe("over /ws", () => {
     expect(await socket.errorCode()).toBe("session_not_found");
   });
 
-  test("what is typed before the first answer arrives in its order", async () => {
+  test("input before the first answer arrives in order", async () => {
     const typed = await owner.start({ command: ["cat"], cwd: "/" });
     await using socket = await owner.connect();
     const line = [..."0123456789".repeat(20)];
@@ -157,12 +157,12 @@ test("cleaning up removes one's own ended sessions and leaves the others'", asyn
   expect(cleaned).toMatchObject({ cleanedSessions: expect.arrayContaining([short.id]) });
 });
 
-test("who is connected is told to those alone who may everything", async () => {
+test("only callers with all permissions see the connected clients", async () => {
   expect(await other.ask("/api/clients")).toMatchObject(forbidden);
   expect((await Person.named(server, people.admin).ask("/api/clients")).status).toBe(200);
 });
 
-test("whoever is not named gets in with no token", async () => {
+test("an unnamed user is refused with any token", async () => {
   expect((await Person.named(server, "eve").ask("/api/sessions")).status).toBe(401);
 });
 

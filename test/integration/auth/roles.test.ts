@@ -184,7 +184,7 @@ describe.each(CALLERS)("%s", (_, { who, rights }) => {
   });
 });
 
-test("without a login nothing answers but what is open", async () => {
+test("without a login only open endpoints answer", async () => {
   const wrong: string[] = [];
   for (const name of names) {
     const method = METHODS[endpoints[name].method];

@@ -62,7 +62,7 @@ test("all links of a user's sessions are listed at once, and none of another use
   expect(await guestOf(made).ask("/api/shares")).toMatchObject(refused(403, "forbidden"));
 });
 
-test("where users reach the server at a public address, links lead there, and its pages may use the server", async () => {
+test("links use the public address, and its pages may use the server", async () => {
   const publicUrl = "https://term.example.com";
   await using own = await people.server({ args: ["--public-url", publicUrl] });
   const me = Person.named(own, people.one);
@@ -142,7 +142,7 @@ describe.each(["view", "type"] as const)("a guest who may %s", (mode) => {
   });
 });
 
-test("a guest who may look can neither type nor resize, in any way", async () => {
+test("a guest who may only watch can neither type nor resize, in any way", async () => {
   const session = await startCat();
   const guest = guestOf(await owner.share(session, "view"));
   const path = `/api/sessions/${session.id}`;
@@ -193,7 +193,7 @@ test("a link is short and tells whoever has it nothing of the session, and one c
   }
 });
 
-test("a revoked link opens nothing, and whoever came by it is out within a second", async () => {
+test("a revoked link opens nothing, and its guests are disconnected within a second", async () => {
   const session = await startCat();
   const kept = await owner.share(session, "view");
   await using staying = await guestOf(kept).connect();
@@ -217,7 +217,7 @@ test("a revoked link opens nothing, and whoever came by it is out within a secon
   );
 });
 
-test("a session that was removed takes its links along, and a later one of its id is not opened by them", async () => {
+test("removing a session removes its links, which do not open a later session of the same id", async () => {
   const first = await owner.start({ command: ["cat"], cwd: "/" });
   const { id } = first;
   const guest = guestOf(await owner.share(first, "type"));
@@ -266,7 +266,7 @@ test("links, and what was revoked of them, survive a restart of the server", asy
   expect((await me.ask(`${path}/shares`)).json).toEqual([expect.objectContaining({ id: kept?.id })]);
 });
 
-test("where nobody logs in there is nothing to share", async () => {
+test("without logins there is no sharing", async () => {
   await using open = await TestServer.start();
   const { id } = await open.client().create({ command: ["cat"] });
   const nobody = new Person(open, "");
@@ -302,7 +302,7 @@ describe("at an HQ", () => {
     await guest.shows(/through the HQ/);
   });
 
-  test("a user who may not everything can neither add a machine nor remove one", async () => {
+  test("a user without all permissions can neither add nor remove a machine", async () => {
     await using hq = await people.server({ args: ["--hq", "--no-hq-auth"] });
     const me = Person.named(hq, people.one);
     const body = { id: "rogue", name: "rogue", url: "http://127.0.0.1:9", token: "t".repeat(40) };

@@ -135,7 +135,7 @@ test("options are read as sshd reads them, and those that take the terminal away
   await judgeAll(judge, OPTIONS);
 });
 
-test("a key is let in from where and until when sshd lets it in", async () => {
+test("a key is accepted at the same addresses and times as by sshd", async () => {
   await using judge = await KeyJudge.start();
   await judgeAll(judge, CONDITIONS);
 });
@@ -176,7 +176,7 @@ test("files that nobody thought of are read as sshd reads them", async () => {
   }
 });
 
-test("what sshd lets in and ttyhq does not: that much stricter it is meant to be", async () => {
+test("keys that only sshd accepts are listed: ttyhq is intentionally stricter", async () => {
   await using judge = await KeyJudge.start();
   const rows: readonly Row[] = [
     // The contract names the option; a later option that restores the terminal is meant for sshd.

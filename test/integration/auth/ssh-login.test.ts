@@ -87,7 +87,7 @@ test("a challenge is for the user it was made for, and a signature for its chall
   expect((await keys.post("ssh-login", { ...proof, userId: ME, username: ME })).status).toBe(401);
 });
 
-test("users that are not there, have no keys or other keys are answered alike, and no sooner", async () => {
+test("unknown users and users without that key get the same answer in the same time", async () => {
   const keys = client();
   const stranger = await keys.agent.newKey();
   const users = [ME, "daemon", "no-such-user", "0", "-x", "../root", "a\u0000b", "ü".repeat(100)];
@@ -111,7 +111,7 @@ test("users that are not there, have no keys or other keys are answered alike, a
   expect(answers[0]).toMatchObject({ status: 401, json: REFUSED });
 });
 
-test("what authorized_keys says holds: from where, what for, and that nobody else may write it", async () => {
+test("authorized_keys options, addresses and file modes are enforced", async () => {
   await using keys = await KeyServer.start();
   await keys.authorize(`from="127.0.0.2" ${keys.key}\n`);
   expect((await keys.logIn()).status).toBe(401);
@@ -166,7 +166,7 @@ test("the user with the configured password has the server's keys", async () => 
   expect((await keys.logIn("bob")).status).toBe(401);
 });
 
-test("a server of root lets every user of the system in with their own key, unless it names those that it lets in", async () => {
+test("a server of root admits every system user with their own key, unless it names the admitted ones", async () => {
   await using user = await SystemUser.make();
   const keys = client();
   const theirs = await keys.agent.newKey();
@@ -231,7 +231,7 @@ test("the eleventh failed login within a minute is refused, though the key be ri
   expect((await keys.logIn(ME, keys.key, "127.0.0.2")).status).toBe(200);
 });
 
-test("the log tells of logins and refusals, and of no key, signature or token", async () => {
+test("the log has logins and refusals, and no key, signature or token", async () => {
   await using keys = await KeyServer.start();
   const proof = await keys.prove();
   const { token } = (await keys.post("ssh-login", proof)).json;

@@ -40,7 +40,7 @@ test("failed logins are counted for the client whom the proxy saw", async () => 
   expect(await guess(PROXY, "203.0.113.9, 198.51.100.1")).toBe(429);
 });
 
-test("a client does not get away by what it says itself, neither to the proxy nor straight to the server", async () => {
+test("a client cannot forge its address, neither at the proxy nor directly at the server", async () => {
   expect(await guessesBefore429(PROXY, (count) => `203.0.113.${count}, 198.51.100.3`)).toBe(10);
   expect(await guessesBefore429(OTHER, (count) => `203.0.113.${count}`)).toBe(10);
 });
@@ -82,7 +82,7 @@ test("over https under a name alone a browser is told to stay there", async () =
   expect(await told(https, OTHER)).toBeUndefined();
 });
 
-test("calls without a login are limited for each client, not for the proxy", async () => {
+test("calls without a login are limited per client, not per proxy", async () => {
   await using limited = await passwordServer("inline", {
     args: ["--trusted-proxy", PROXY, "--rate-limit-api", "5"],
   });

@@ -98,7 +98,7 @@ export function describeLifecycle(stage: Stage): void {
       expect((await stage.backend.list()).some((record) => record.id === id)).toBe(false);
     });
 
-    test("twice in a row, at once, many times, loses no session and fails never", async () => {
+    test("twice in a row, at once, many times, loses no session and never fails", async () => {
       const ids = await Promise.all(
         Array.from({ length: 30 }, async () => (await stage.create({ command: "cat" })).id),
       );

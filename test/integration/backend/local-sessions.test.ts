@@ -5,7 +5,7 @@ import { ownTerminals } from "./own-terminals.ts";
 
 describeBackend("the terminals of this process", () => ownTerminals());
 
-test("a session whose output grows tells so from time to time, for those who keep a copy of its record", async () => {
+test("a session with growing output updates its record from time to time", async () => {
   await using terminals = await ownTerminals({ outputNewsMs: 20 });
   const { promise: grown, resolve } = Promise.withResolvers<ServerEvent>();
   using _ = terminals.backend.watch((event) => {

@@ -60,7 +60,7 @@ test("the terminal gets at most 50 ms of output to parse at a time, and little w
   expect(most.unparsed).toBeLessThan(3 * 1024 * 1024);
 });
 
-test("where the processor draws what WebGL asks for, the terminal does without it", async () => {
+test("with a software renderer the terminal does not use WebGL", async () => {
   await using chromium = await Chromium.start(["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]);
   await using page = await chromium.open(stage().server.url);
   await page.startShell();

@@ -141,7 +141,7 @@ test("keys of ssh-keygen and openssl are imported, from a file or as text, and l
   await driver.connection("open");
 });
 
-test("what cannot be imported is refused beside the field, and what was typed stays", async () => {
+test("an invalid import is refused beside the field, and the input stays", async () => {
   await using opened = await openDesk();
   const { driver, desk } = opened;
   const locked = await files.sshKeygen("-t", "ed25519", "-N", "secret");

@@ -46,7 +46,7 @@ test("with --disallow-user-password there is no password to be asked for", async
   expect(await offered(driver)).toEqual({ choice: 0, password: 0, keys: 2 });
 });
 
-test("a page that browsers let do no cryptography says why, and how to get one that may", async () => {
+test("a page without the browser's cryptography says why, and how to get it", async () => {
   await using server = await ServerProcess.start({ flags: ["--enable-ssh-keys"], env: ACCOUNT });
   const { port } = new URL(server.url);
   await using driver = await chromium.open(`http://ttyhq.test:${port}`);
@@ -61,7 +61,7 @@ test("a page that browsers let do no cryptography says why, and how to get one t
   await driver.connection("open");
 });
 
-test("whom a proxy names is in at once, without a token, and is not offered a log out", async () => {
+test("a user of a proxy is admitted at once, without a token, and has no log out", async () => {
   const flags = ["--enable-proxy-serve", "--proxy-external"];
   await using server = await ServerProcess.start({ flags, env: ACCOUNT });
   await using proxy = await IdentityProxy.start(server.url);
@@ -85,7 +85,7 @@ test("whom a proxy names is in at once, without a token, and is not offered a lo
   await driver.connection("open");
 });
 
-test("whom a proxy names is shown by name and picture, which no other site learns of more than it must", async () => {
+test("a user of a proxy is shown by name and picture, without a referrer for other sites", async () => {
   const flags = ["--enable-proxy-serve", "--proxy-external", "--allow-user", "ada@example.com"];
   await using server = await ServerProcess.start({ flags, env: ACCOUNT });
   await using proxy = await IdentityProxy.start(server.url);

@@ -122,7 +122,7 @@ test("a session goes on at the byte when its machine is back, and nothing typed 
   expect(await countedText(page, cwd)).not.toContain("lost");
 });
 
-test("what is typed before the HQ has noticed that a machine is gone is refused, too", async () => {
+test("input before the HQ has noticed a machine's absence is refused, too", async () => {
   await using stage = await open("sudden");
   const { page, fleet } = stage;
   await page.startShell();

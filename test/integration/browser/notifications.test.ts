@@ -42,7 +42,7 @@ async function switchOn(page: PageDriver, ...names: readonly string[]): Promise<
   for (const name of names) await page.page.getByRole("checkbox", { name }).click();
 }
 
-test("what happens in a session is told while it is not in view, and a click opens it", async () => {
+test("events of a hidden session cause a notification, and a click opens the session", async () => {
   const { server } = stage();
   await using page = await open(["notifications"]);
   await switchOn(page, "The bell rang", "Its program ended", "It waits for input");

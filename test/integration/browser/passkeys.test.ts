@@ -52,7 +52,7 @@ const withPassword = (more: object = {}) =>
     body: { username: "ada", password: ACCOUNT.SERVICE_PASSWORD, ...more },
   });
 
-test("who has a passkey is asked for it after the password, and a recovery code stands in for it once", async () => {
+test("a user with a passkey is asked for it after the password, and a recovery code replaces it once", async () => {
   const { server, chromium } = stage();
   await using driver = await chromium.open(siteOf(server));
   const device = await authenticator(driver);
@@ -152,7 +152,7 @@ test("an answer for another challenge, another site or by another key lets nobod
   await removePasskey(driver);
 });
 
-test("what is kept of it is for its owner alone, and holds no code", async () => {
+test("its stored form is readable only by its owner, and contains no code", async () => {
   const { server, chromium } = stage();
   await using driver = await chromium.open(siteOf(server));
   await authenticator(driver);

@@ -18,7 +18,7 @@ async function shareTyping(owner: PageDriver): Promise<string> {
   return link;
 }
 
-test("the owner sees who watches and who types, and takes typing back from a guest, who goes on watching", async () => {
+test("the owner sees who watches and who types, and revokes typing of a guest, who keeps watching", async () => {
   const { chromium } = stage();
   await using owner = await openOwner(stage());
   const presence = (page: PageDriver) => page.page.getByRole("button", { name: /^Watching: / });

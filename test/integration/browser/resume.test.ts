@@ -53,7 +53,7 @@ test("a restart in good order shows nothing for a while, and the terminal goes o
   await countedText(page, folder.path);
 });
 
-test("a server that stops answering is noticed within 5 s, and what was typed is shown as pending before", async () => {
+test("a server that stops answering is noticed within 5 s, and earlier input is shown as pending", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
   await page.startShell();
@@ -85,7 +85,7 @@ test("a server that stops answering is noticed within 5 s, and what was typed is
   expect(await bestTime(5_000, notice)).toBeLessThan(5_000);
 });
 
-test("a device that goes offline is told so at once, and goes on when it is back", async () => {
+test("an offline device is reported at once, and the page continues when it is back", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
   await page.startShell();
@@ -122,7 +122,7 @@ test("a session that ended while the server was away shows how it ended", async 
   await page.page.getByText("Ended with code 5").waitFor();
 });
 
-test("what a program asked the terminal while there was no connection is not answered afterwards", async () => {
+test("a program's queries during an outage are not answered afterwards", async () => {
   const { server, chromium } = stage();
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
   const [go, asked] = [join(folder.path, "go"), join(folder.path, "asked")];

@@ -129,7 +129,7 @@ test("the session that is open is scrolled into view in the list, which shows lo
   await list.getByTitle(`${name} 0`, { exact: true }).waitFor();
 });
 
-test("a bell in a session that is not looked at is marked in the list until it is", async () => {
+test("a bell in a hidden session is marked in the list until the session is opened", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
   const id = await page.start("until test -e /dev/null/x; do read -r line; printf '\\a'; done", {

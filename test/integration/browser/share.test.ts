@@ -86,7 +86,7 @@ test("a guest who may watch sees everything, types nothing and finds nothing els
   await tab.page.getByLabel("Password").waitFor();
 });
 
-test("a guest of a link from now on sees the screen as it is and what comes, and nothing from before", async () => {
+test("a guest of a link for new output sees the current screen and new output, and nothing earlier", async () => {
   const { chromium } = stage();
   await using owner = await openOwner(stage());
   await owner.enter("echo before-$((1 + 1)); clear; echo still-$((1 + 2))");
@@ -198,7 +198,7 @@ test("a link that could not be revoked is still there to be copied, one that was
   await field.waitFor({ state: "detached" });
 });
 
-test("who is logged in and follows a link is a guest in that tab alone", async () => {
+test("a logged-in user who follows a link is a guest only in that tab", async () => {
   const { server } = stage();
   await using owner = await openOwner(stage());
   const link = await share(owner, "View only");
@@ -215,7 +215,7 @@ test("who is logged in and follows a link is a guest in that tab alone", async (
   await tab.phase("watching");
 });
 
-test("a session that is removed is gone for its guests", async () => {
+test("a removed session is invisible to its guests", async () => {
   const { chromium } = stage();
   await using owner = await openOwner(stage());
   const link = await share(owner, "Can type");

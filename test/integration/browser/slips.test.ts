@@ -55,7 +55,7 @@ test("pasted lines that hold the end of a paste are not run", async () => {
   expect(await page.text()).not.toContain("two-2");
 });
 
-test("a browser that keeps nothing shows the page all the same", async () => {
+test("a browser without storage shows the page", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open("about:blank");
   await page.page.addInitScript(`for (const name of ["localStorage", "sessionStorage"]) {

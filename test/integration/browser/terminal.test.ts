@@ -15,13 +15,13 @@ async function openShell(): Promise<PageDriver> {
   return page;
 }
 
-test("what is typed reaches the program and its answer is shown", async () => {
+test("input reaches the program and its answer is shown", async () => {
   await using page = await openShell();
   await page.enter("echo $((6 * 7))-$TERM");
   await page.shows("\n42-xterm-256color\n");
 });
 
-test("the page loads, logs in and runs a program without a word of complaint in the console, in 250 kB", async () => {
+test("the page loads, logs in and runs a program without console errors, in 250 kB", async () => {
   await using page = await stage().chromium.open("about:blank");
   const complaints: string[] = [];
   page.page.on("console", (message) => {
@@ -77,7 +77,7 @@ test("the program's terminal has the size of the window and follows it", async (
   await page.shows(`\n${after.rows} ${after.cols}\n`);
 });
 
-test("pasted lines are not run before they are looked at", async () => {
+test("a shell does not run pasted lines before Enter", async () => {
   await using page = await openShell();
   await page.paste("echo first-$((1 + 1))\necho second-$((2 + 2))");
   await page.shows("echo second-$((2 + 2))");

@@ -26,7 +26,7 @@ test("a second window shows the session at its size until it is told to fit", as
   await small.shows(`\n${fitted.rows} ${fitted.cols}\n`);
 });
 
-test("what a program asks the terminal is answered by one of two windows, and not again by a later one", async () => {
+test("a program's query is answered by one of two windows, and not again by a later one", async () => {
   const { server, chromium } = stage();
   await using first = await chromium.open(server.url);
   await first.startShell();

@@ -40,7 +40,7 @@ describe("what is in the image", () => {
     });
   });
 
-  test("what people need to work is there, and what built it is not", async () => {
+  test("the image has the users' tools, and no build tools", async () => {
     expect(
       await inImage("for p in bash git ssh tmux ps less; do command -v $p || echo no $p; done"),
     ).not.toContain("no ");

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await builtImage();
 }, BUILD_TIMEOUT_MS);
 
-test("a program that eats all memory of the container is ended, and other sessions, host and server go on", async () => {
+test("a program that uses all memory of the container is killed, and other sessions, host and server continue", async () => {
   await using container = await ServerContainer.start({ docker: LIMITED });
   const { id } = await container.create({ command: ["cat"] });
   const before = await container.sh(HOST);

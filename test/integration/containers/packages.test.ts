@@ -98,7 +98,7 @@ test("each file has its checksum", async () => {
   expect(checked.split("\n").toSorted()).toEqual(files.map((name) => `${name}: OK`).toSorted());
 });
 
-test("Debian's package runs a service, goes on with its sessions when it is upgraded, and leaves nothing when it is purged", {
+test("Debian's package runs a service, keeps its sessions over an upgrade, and leaves nothing when it is purged", {
   timeout: 600_000,
 }, async () => {
   await using machine = await SystemdMachine.start();

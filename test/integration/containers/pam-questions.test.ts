@@ -77,7 +77,7 @@ test("the code that PAM asks for completes a login, once; a wrong one is refused
   await container.hasProcesses(0, ".*/ttyhq-pam");
 });
 
-test("whoever has no right password is asked nothing, whether or not there is such a user", async () => {
+test("without the right password no question is asked, for known and unknown users", async () => {
   const guess = (username: string, from: string) => ({ username, password: "guess", from });
   const outcomes = await container.logIn([guess("bob", "127.0.0.5"), guess("eve", "127.0.0.6")]);
   for (const { status, text, ms } of outcomes) {
@@ -86,7 +86,7 @@ test("whoever has no right password is asked nothing, whether or not there is su
   }
 });
 
-test("an old client hears what the matter is", async () => {
+test("an old client receives the error", async () => {
   const { status, json } = await post("password", { userId: "bob", password: PASSWORD });
   expect([status, json]).toMatchObject([
     401,
@@ -94,7 +94,7 @@ test("an old client hears what the matter is", async () => {
   ]);
 });
 
-test("a login ends with the process that asks PAM for it, and others go on", async () => {
+test("a login ends with its PAM process, and other logins continue", async () => {
   const challenge = await asked("bob");
   await container.sh("pkill -9 -f '[t]tyhq-pam'");
   expect((await answer(challenge, FIRST)).status).toBe(500);

@@ -140,7 +140,7 @@ describe("a session of somebody who logged in", () => {
 });
 
 describe("variables of the request", () => {
-  test("act on the program, and on nothing that is still root", async () => {
+  test("act on the program, and on no process that still runs as root", async () => {
     const env = {
       LD_SHOW_AUXV: "1",
       LD_PRELOAD: "/home/alice/x.so",
@@ -183,7 +183,7 @@ describe("directories and programs", () => {
     },
   );
 
-  test("what a user may by a group alone can be used", async () => {
+  test("files that only a group lets a user read are usable", async () => {
     expect(await alice.output({ command: ["for-team"], cwd: "/srv/team" })).toBe("ran");
     const bob = await container.as("bob");
     expect((await bob.send("POST", "/api/sessions", { command: ["for-team"] })).status).toBe(400);

@@ -99,7 +99,7 @@ describe("what is not committed", () => {
   });
 });
 
-test("a commit on files that had not come along yet is told of, with the way back", async () => {
+test("a commit on outdated files is reported, with the way to undo it", async () => {
   await using repository = await FollowRepository.following();
   const { main, tree } = repository;
   await main.write("own.txt", "mine\n");

@@ -8,7 +8,7 @@ import { followList } from "./follow-repository.ts";
 
 const MINE = "#!/bin/sh\n# mine\n";
 
-test("what was in a folder of hooks is kept when several repositories use it at the same moment", async () => {
+test("existing hooks are kept when several repositories use one folder at the same moment", async () => {
   await using room = await GitRoom.make();
   await room.append(room.at("home/.gitconfig"), `[core]\nhooksPath = ${room.at("hooks")}\n`);
   const list = await followList(room.at("follow.json"));

@@ -54,7 +54,7 @@ test("through an HQ follow mode is turned on, follows, and is turned off without
   expect([await main.status(), await tree.status(), await tree.branch()]).toEqual(["", "", "second"]);
 });
 
-test("whoever watches a session of the repository at the HQ is told, and nobody else's viewer", async () => {
+test("viewers of a session in the repository at the HQ are notified, and no others", async () => {
   await using repository = await FollowRepository.make();
   await using fleet = await TestFleet.start({ remotes: 2 });
   const session = await fleet.create("worker-1", { command: ["cat"], cwd: repository.tree.path });

@@ -127,7 +127,7 @@ test("so is one that was made when it had the files, and not the branch yet", as
   await isKept(repository);
 });
 
-test("a main tree that is at the branch's commit already, on no branch, just joins it", async () => {
+test("a detached main tree at the branch's commit checks out the branch", async () => {
   await using repository = await FollowRepository.make();
   const { main, tree } = repository;
   await main.commit("older.txt", "older\n");

@@ -8,7 +8,7 @@ import { GitProgram } from "../../../src/git/git.ts";
 import { atRest } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
-test("a look that fails is taken again by itself", async () => {
+test("a failed check is repeated automatically", async () => {
   await using repository = await FollowRepository.following();
   const { main, tree } = repository;
   await tree.write("new.txt", "new\n");
@@ -26,7 +26,7 @@ test("a look that fails is taken again by itself", async () => {
   await expect.poll(() => main.read("new.txt")).toBe("new\n");
 });
 
-test("a git that was killed has not said that nothing is followed", async () => {
+test("a killed git is not taken as "nothing is followed"", async () => {
   await using repository = await FollowRepository.following();
   const { main, directory, env } = repository;
   await writeFile(

@@ -41,7 +41,7 @@ describe("turned on", () => {
     expect(await exists(join(main.path, ".git/hooks/post-commit"))).toBe(false);
   });
 
-  test("a user has so many followed repositories and no more, and others have room for theirs", async () => {
+  test("a user follows at most the limit of repositories, and others can follow theirs", async () => {
     await using repository = await FollowRepository.make();
     const { directory, main } = repository;
     const entries = Array.from({ length: MAX_FOLLOWED_OF_USER }, (_, index) => ({

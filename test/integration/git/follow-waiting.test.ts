@@ -26,7 +26,7 @@ test("an edit is undone in the editor", async () => {
   expect(repository.told().filter(({ level }) => level === "error")).toHaveLength(1);
 });
 
-test("a git that was at work there is given up", async () => {
+test("a running git there is aborted", async () => {
   await using repository = await FollowRepository.following();
   const { main, tree } = repository;
   await main.write(".git/index.lock", "");

@@ -153,7 +153,7 @@ describe("the worktree", () => {
     expect(await repository.main.branch()).toBe("feature");
   });
 
-  test("whose folder is deleted ends it", async () => {
+  test("with a deleted folder ends it", async () => {
     await using repository = await FollowRepository.following();
     await rm(repository.tree.path, { recursive: true });
     await repository.settled();

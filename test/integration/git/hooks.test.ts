@@ -96,7 +96,7 @@ test("the worktree gets a branch back that it has left a moment ago, also while 
   expect([await main.branch(), await main.read("x.txt")]).toEqual(["feature", "x\n"]);
 });
 
-test("a merge that is under way in the main tree keeps its branch when the worktree leaves that", async () => {
+test("an unfinished merge in the main tree keeps its branch when the worktree leaves it", async () => {
   await using repository = await FollowRepository.following();
   const { main, tree } = repository;
   await repository.restart(async () => {

@@ -32,7 +32,7 @@ async function poll(folder: string): Promise<readonly number[]> {
   return answers.map(({ status }) => status);
 }
 
-describe("a repository that is only looked at runs nothing", () => {
+describe("reading a repository runs no program", () => {
   test.each(TRAPS.map((trap, at) => [trap.name, trap, at] as const))("%s", async (_, trap, at) => {
     const repository = await room.repository(`trap${at}/repo`);
     const caught = room.at(`trap${at}/caught`);
@@ -76,7 +76,7 @@ describe("what is trusted", () => {
     expect(answer).toMatchObject({ status: 403, json: { code: "forbidden" } });
   });
 
-  test("a config that never ends is given up on", async () => {
+  test("reading an endless config is aborted", async () => {
     const repository = await room.repository("fifo");
     const { execFileSync } = await import("node:child_process");
     execFileSync("mkfifo", [join(repository, ".git/more")]);

@@ -37,7 +37,7 @@ test("each client is told each notification once", async () => {
   }
 });
 
-test("who watches everything, and who watches a session of that repository, is told by an event", async () => {
+test("subscribers of all events and viewers of a session in that repository get an event", async () => {
   await using repository = await FollowRepository.make();
   await using server = await TestServer.start();
   const session = await server.client().create({ command: ["cat"], cwd: repository.tree.path });

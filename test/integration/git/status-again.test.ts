@@ -17,7 +17,7 @@ async function copyOnAgain(room: GitRoom, repository: string): Promise<string> {
   return copy;
 }
 
-test("a repository that is gone when looked at, and back before it is looked for, is known", async () => {
+test("a repository that is missing at one check and back before the next is recognised", async () => {
   await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const moved = place.room.at("away");
@@ -31,7 +31,7 @@ test("a repository that is gone when looked at, and back before it is looked for
   await one.until(on("main"), "the repository");
 });
 
-test("who comes to another folder of a tree where all had ended is told what is so by now", async () => {
+test("a new session in another folder of a tree without running sessions gets the current status", async () => {
   await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();

@@ -13,7 +13,7 @@ async function there(path: string): Promise<void> {
   await eventually(async () => existsSync(path) || undefined, path);
 }
 
-test("a first look whose git is killed is taken again, without anybody asking", async () => {
+test("a first reading whose git is killed is repeated automatically", async () => {
   await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const killed = place.room.at("killed");
@@ -24,7 +24,7 @@ test("a first look whose git is killed is taken again, without anybody asking", 
   expect(await one.known()).toMatchObject({ gitBranch: "main" });
 });
 
-test("a look whose git is killed is taken again after the end of the last session as well", async () => {
+test("a reading whose git is killed is repeated, even after the end of the last session", async () => {
   await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
@@ -57,7 +57,7 @@ test("a repository that comes above a folder is found by a list five seconds lat
   await one.until(on("main"), "the repository");
 });
 
-test("what is found out too late of a tree that all have left is nothing to those who came later", async () => {
+test("a late result for a tree that all sessions have left does not affect later sessions", async () => {
   await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();

@@ -52,7 +52,7 @@ async function gitSays(room: GitRoom, tree: string): Promise<GitStatus | undefin
   return repository && (await readTreeStatus(at, repository)).status;
 }
 
-test("after any history what is known is what git says", async () => {
+test("after any history the known status equals git's", async () => {
   const name = fc.constantFrom(...Object.keys(ACTIONS));
   await fc.assert(
     fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 12 }), async (names) => {

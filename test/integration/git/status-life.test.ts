@@ -57,7 +57,7 @@ test("asking two hundred times runs no git", async () => {
   expect((await place.runs()) - runs).toBeLessThan(25);
 });
 
-test("who ended keeps what was so, and with the last one nothing is watched", async () => {
+test("an ended session keeps its status, and after the last one nothing is watched", async () => {
   await using place = await StatusRoom.make();
   const { room } = place;
   const before = await watchesOf("self");
@@ -91,7 +91,7 @@ test("one that has ended before it was known is looked at once and not watched",
   expect(one.changes).toBe(0);
 });
 
-test("what comes in the middle of a reading is not lost", async () => {
+test("a change during a reading is not lost", async () => {
   await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
@@ -118,7 +118,7 @@ test("a hostile repository runs no code", async () => {
   expect(existsSync(room.at("sprung"))).toBe(false);
 });
 
-test("a list has an edit looked for that is in no file of git's, and no more often than every five seconds", async () => {
+test("a list checks for edits, at most every five seconds", async () => {
   let nowMs = 10_000;
   await using place = await StatusRoom.make({ now: () => nowMs });
   const { room } = place;
@@ -135,7 +135,7 @@ test("a list has an edit looked for that is in no file of git's, and no more oft
   expect((await place.runs()) - runs).toBeLessThan(10);
 });
 
-test("a hook's event is enough where nothing else tells", async () => {
+test("a hook's event is enough without other signs of a change", async () => {
   await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const tree = await place.room.worktree(repository, "side");

@@ -66,7 +66,7 @@ async function toldOf(
   }
 }
 
-test("a branch switched in a session's shell is told, and in the list by then", async () => {
+test("a branch switched in a session's shell is reported, and the list has it by then", async () => {
   await using room = await GitRoom.make();
   await using place = await counted(room);
   const repository = await room.repository();

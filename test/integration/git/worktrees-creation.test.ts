@@ -166,7 +166,7 @@ describe("POST /api/worktrees", () => {
     expect((await readFile(room.at("hook-ran"), "utf8")).trim()).toBe(json.path);
   });
 
-  test("does what several ask for at once, one after the other", async () => {
+  test("runs concurrent requests one after the other", async () => {
     const repository = await fresh();
     const branches = ["one", "two", "three", "one"];
     const answers = await Promise.all(branches.map((branch) => server.add({ repoPath: repository, branch })));

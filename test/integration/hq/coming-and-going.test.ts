@@ -49,7 +49,7 @@ test("joining and leaving is told to everybody, and leaving by SIGTERM is at onc
   expect(await bestTime(1_000, leave)).toBeLessThan(1_000);
 });
 
-test("a remote that was killed and started again is back within 2 s, as the same one, with its sessions", async () => {
+test("a killed and restarted remote is back within 2 s, with the same id and sessions", async () => {
   const began = performance.now();
   await using fleet = await TestFleet.start();
   await using events = await fleet.events();

@@ -62,7 +62,7 @@ test("the HQ is killed three times during a stream: viewers go on at their byte"
   await expect.poll(() => metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
 });
 
-test("what is typed while a remote's server is away is refused, and never arrives", async () => {
+test("input while a remote's server is down is refused, and never arrives", async () => {
   await using fleet = await TestFleet.start();
   const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "stty -echo; echo ready; cat"] });
   await using viewer = await RawSocket.open(fleet.hq.url);
@@ -91,7 +91,7 @@ test("what is typed while a remote's server is away is refused, and never arrive
   expect(textOf(viewer.output(id))).toBe("ready\r\nbefore\r\nafter\r\n");
 });
 
-test("a remote that leaves and comes back has its viewers where they were", async () => {
+test("viewers of a remote that leaves and returns continue at their byte", async () => {
   await using fleet = await TestFleet.start();
   await using events = await fleet.events();
   const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "stty -echo; echo ready; cat"] });

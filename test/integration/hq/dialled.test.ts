@@ -44,7 +44,7 @@ test("viewers get each byte once while the network is cut and the remote and the
   expect(ends).toEqual(viewers.map(() => expected));
 });
 
-test("what is typed into a shell is shown while another session floods the tunnel and a download stands still", async () => {
+test("a shell's echo is shown while another session floods the tunnel and a download is stalled", async () => {
   await using fleet = await TestFleet.start({ dials: true });
   const flood = await fleet.create("worker-1", { command: ["yes"] });
   const shell = await fleet.create("worker-1", { command: ["sh", "-c", "stty -echo; echo ready; cat"] });

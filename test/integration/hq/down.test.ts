@@ -96,7 +96,7 @@ test.concurrent("an HQ that is killed when it has removed a silent remote ends n
   expect(await viewer.ended).toEqual({ sha256, bytes: 15, resyncs: 0 });
 });
 
-test.concurrent("an HQ that stood still when a remote answered does not remove it for that", async () => {
+test.concurrent("an HQ that was suspended when a remote answered does not remove the remote", async () => {
   await using fleet = await TestFleet.start({ remotes: 0 });
   const stopped = Promise.withResolvers<void>();
   const atRegistration = (): void => {};
@@ -126,7 +126,7 @@ test.concurrent("an HQ that stood still when a remote answered does not remove i
   expect(fleet.hq.log).not.toContain("remote does not answer");
 });
 
-test.concurrent("a remote that was away for a moment and does not know of it is back by itself", async () => {
+test.concurrent("a remote that did not notice its short absence is taken back", async () => {
   await using fleet = await TestFleet.start({ remotes: 0 });
   await using events = await fleet.events();
   let isAway = false;

@@ -137,7 +137,7 @@ describe("the credential of a remote", () => {
   });
 });
 
-test("what is done with tokens and keys is in the audit log, and no token is", async () => {
+test("the audit log has actions with tokens and keys, but no token", async () => {
   const { id, token } = await newToken(hq, { name: "audited" });
   await asAdmin(hq, `/api/remotes/join-tokens/${id}`, { method: "DELETE" });
   const text = await eventually(async () => {

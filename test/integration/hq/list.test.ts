@@ -145,7 +145,7 @@ test("the HQ's own sessions are those of the remote `local`, with --hq-sessions"
   expect((await fleet.ask("/api/remotes/local/proxy/api/sessions")).status).toBe(404);
 });
 
-test("what is forwarded to a remote is about its sessions and repositories alone", async () => {
+test("only requests about sessions and repositories are forwarded to a remote", async () => {
   await using fleet = await TestFleet.start();
   const at = (path: string, question: object = {}) =>
     fleet.ask(`/api/remotes/worker-1/proxy${path}`, question);

@@ -47,7 +47,7 @@ async function challengeOf(request: Promise<unknown>): Promise<string> {
   return LoginQuestion.parse(error.details).challengeId;
 }
 
-test("a login goes on at whatever HQ its answers come to, and its result does, too", async () => {
+test("a login continues at any HQ that receives its answers, and so does its result", async () => {
   const first = await challengeOf(one.begin("192.0.2.1", login));
   const second = await challengeOf(answer(other, first, "1"));
   expect(await answer(other, second, "2")).toBe("ada");
@@ -56,7 +56,7 @@ test("a login goes on at whatever HQ its answers come to, and its result does, t
   await expect(answer(one, wrong, "2")).rejects.toMatchObject({ code: "invalid_credentials" });
 });
 
-test("a question is answered once, wherever that is, and guesses are refused", async () => {
+test("a question accepts one answer, at any HQ, and guesses are refused", async () => {
   const first = await challengeOf(one.begin("192.0.2.1", login));
   const tries = await Promise.allSettled([answer(one, first, "1"), answer(other, first, "1")]);
   const codes = tries.map((each) => each.status === "rejected" && String(Object(each.reason).code));

@@ -133,7 +133,7 @@ describe.each([
     expect(place.logins.list("ada").map(({ id }) => id)).toEqual(["id-5"]);
   });
 
-  test("what has a login open keeps it in use until it closes", async () => {
+  test("an open connection keeps its login in use until it closes", async () => {
     await using place = await kept();
     await place.add("id-6");
     const held = place.logins.hold("id-6");
@@ -213,7 +213,7 @@ describe.each([
     await place.logins.addToken({ id: "token-5", expiresAtS }, ci);
   });
 
-  test("a user has so many API tokens, and no more", async () => {
+  test("a user has at most the limit of API tokens", async () => {
     await using place = await kept();
     const add = async (count: number) =>
       await place.logins.addToken(

@@ -114,7 +114,7 @@ const requestOf = (name: string) => {
 };
 const downAt = (registry: Registry) => registry.down.map(({ name }) => name);
 
-test("who was removed because it does not answer is known to all HQs, also to one that starts later, until it is back", async () => {
+test("all HQs know a removed silent remote until it is back, also an HQ that starts later", async () => {
   await using one = new Replica("one", redis);
   await using other = new Replica("other", redis);
   await using later = new Replica("later", redis);
@@ -138,7 +138,7 @@ test("who was removed because it does not answer is known to all HQs, also to on
   expect([here, there, newcomer, latest].map(downAt)).toEqual(Array(4).fill(["b"]));
 });
 
-test("who was removed because it does not answer is forgotten after a while, by Redis too, and so are the first of too many", async () => {
+test("a removed silent remote is forgotten after a while, by Redis too, and so are the first of too many", async () => {
   await using one = new Replica("one", redis);
   await using other = new Replica("other", redis);
   await one.tables.load();
@@ -158,7 +158,7 @@ test("who was removed because it does not answer is forgotten after a while, by 
   expect(downAt(registry).at(-1)).toBe("a");
 });
 
-test("a machine that is taken back gives way to what it told another HQ meanwhile", async () => {
+test("a machine that is taken back yields to its newer registration at another HQ", async () => {
   let isBack = false;
   await using one = new Replica("one", redis);
   await using other = new Replica("other", redis);

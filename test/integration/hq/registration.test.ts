@@ -97,7 +97,7 @@ describe("a remote that joins", () => {
     expect(await leave()).toMatchObject({ status: 404, json: { code: "remote_not_found" } });
   });
 
-  test("at an address where nobody answers is taken all the same: the probe looks after it", async () => {
+  test("at an unreachable address is accepted: the health check removes it", async () => {
     const url = "http://127.0.0.1:9";
     expect(await register(registration({ url }))).toMatchObject({ status: 200, json: { remote: { url } } });
   });

@@ -202,7 +202,7 @@ describe("two HQs that share a registry", () => {
   });
 });
 
-test("an HQ that dies takes nothing with it: the other one goes on and looks after the remotes", async () => {
+test("when one HQ dies, the other continues and checks the remotes", async () => {
   await using hqs = await TwoHqs.start(1);
   const { fleet, second } = hqs;
   const { id } = await fleet.create("worker-1", CAT);

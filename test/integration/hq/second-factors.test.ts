@@ -104,7 +104,7 @@ describe.each([
     expect((await stage.other.list(user)).passkeys).toMatchObject([{ name: "Phone", lastUsedAt: /T/ }]);
   });
 
-  test("a recovery code that is used at both at once works once", async () => {
+  test("a recovery code that is used at both HQs at once works once", async () => {
     const { codes } = await withPasskey(stage, `${user}-codes`);
     for (const [used, code] of codes.entries()) {
       const tries = [stage.one, stage.other, stage.one, stage.other].map((at) =>
@@ -149,7 +149,7 @@ describe.each([
   });
 });
 
-test("HQs that share a registry ask for the passkey wherever it was made, also when Redis has lost it or is away", async () => {
+test("HQs that share a registry ask for the passkey regardless of where it was made, also when Redis has lost it or is unreachable", async () => {
   await using stack = new AsyncDisposableStack();
   const own = stack.use(await RedisServer.start());
   const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "ttyhq-factors-")));

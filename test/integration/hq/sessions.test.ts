@@ -156,7 +156,7 @@ describe("a new session in VibeTunnel's spelling", () => {
 });
 
 describe("what the remote refuses", () => {
-  test("passes through with status and body: what cannot be created", async () => {
+  test("passes on status and body of refused creations", async () => {
     const { id: remoteId } = await fleet.record("worker-1");
     const create = (body: object) => rest.post("/api/sessions", { remoteId, ...body });
     const { id } = await run("cat");
@@ -166,7 +166,7 @@ describe("what the remote refuses", () => {
     await refused(create({ command: ["true"], cols: 0 }), 400, "invalid_request");
   });
 
-  test("passes through with status and body: what an ended or a running session cannot do", async () => {
+  test("passes on status and body of actions that the session's state forbids", async () => {
     const { id } = await run("exit 3");
     await rest.ended(id);
     const at = (what: string) => `/api/sessions/${id}${what}`;

@@ -72,7 +72,7 @@ const stopRedis = (isDataKept: boolean): Promise<void> =>
   bothSay(OUT_OF_REACH, () => redis.stop({ isDataKept }));
 const resumeRedis = (): Promise<void> => bothSay(BACK, () => redis.resume());
 
-test("a token of one is good at the other at once, and one that is logged out at neither, on no call of 12", async () => {
+test("a token of one HQ is valid at the other at once, and after a logout at neither, on no call of 12", async () => {
   const token = await logIn(first);
   expect(await statuses(token, 6)).toEqual(Array(12).fill(200));
   expect((await logOut(token, second)).status).toBe(200);
@@ -91,7 +91,7 @@ test("sockets at one are closed within a second of a logout at the other", async
   expect(await bestTime(OUT_WITHIN_MS, closed)).toBeLessThan(OUT_WITHIN_MS);
 });
 
-test("a login that is ended at one is over at the other, with its sockets, and the user's other logins are not", async () => {
+test("a login that is ended at one HQ ends at the other, with its sockets, and the user's other logins stay", async () => {
   const [lost, mine] = [new Person(first, await logIn(first)), new Person(second, await logIn(second))];
   await using socket = await lost.connect();
   const { json } = await lost.ask("/api/auth/logins");
@@ -119,7 +119,7 @@ test("an API token of one works at the other, and one that is revoked works at n
   expect(await statuses(made.token, 6)).toEqual(Array(12).fill(401));
 });
 
-test("a ticket works at the other, and of many who use it at both one gets in", async () => {
+test("a ticket works at the other HQ, and of many simultaneous uses at both one succeeds", async () => {
   const person = new Person(first, await logIn(first));
   for (let round = 0; round < 5; round++) {
     const { json } = await person.ask("/api/auth/ws-ticket", { method: "POST" });
@@ -181,7 +181,7 @@ test("a share link that one made is listed and revoked at the other, and its gue
   expect((await one.ask(`${path}/shares`)).json).toEqual([]);
 });
 
-test("what is over stays over, and what is not goes on, when an HQ or Redis starts again", async () => {
+test("ended logins stay ended, and others stay valid, when an HQ or Redis restarts", async () => {
   const [kept, over] = [await logIn(first), await logIn(first)];
   await logOut(over, first);
   await second.kill();
@@ -194,7 +194,7 @@ test("what is over stays over, and what is not goes on, when an HQ or Redis star
   for (const token of [over, whileAway]) expect(await statuses(token)).toEqual([401, 401]);
 });
 
-test("a Redis that lost everything brings back no login that is over", async () => {
+test("a Redis that lost everything restores no ended login", async () => {
   const [kept, over] = [await logIn(first), await logIn(first)];
   expect(await statuses(kept)).toEqual([200, 200]);
   await logOut(over, second);
@@ -205,7 +205,7 @@ test("a Redis that lost everything brings back no login that is over", async () 
   expect(await statuses(over)).toEqual([401, 401]);
 });
 
-test("while Redis is away what is known counts, nobody believes a ticket, and a logout is made known when it is back", async () => {
+test("while Redis is unreachable known logins are valid, tickets are refused, and a logout is propagated later", async () => {
   const [kept, over, leaving] = [await logIn(first), await logIn(first), await logIn(first)];
   for (const token of [kept, over, leaving]) expect(await statuses(token)).toEqual([200, 200]);
   await logOut(over, first);
@@ -254,7 +254,7 @@ test("nothing that opens anything stands in Redis", async () => {
   }
 });
 
-test("whoever guesses at one is refused at the other, and at each by itself while Redis is away", async () => {
+test("guesses at one HQ are refused at the other, and at each by itself while Redis is unreachable", async () => {
   const guess = async (hq: TestServer, address: string): Promise<number> => {
     const body = { username: `somebody-at-${address}`, password: "a guess" };
     return (await ask(hq.url, "/api/auth/token", { body, from: address })).status;
@@ -307,7 +307,7 @@ test("the audit log of one has the lines of both, page by page, and of an HQ tha
   expect(json.entries).toContainEqual(expect.objectContaining({ action: "server.stop", hq: hostname() }));
 });
 
-test("without Redis the audit log of one is not shown as that of all, and no line of that time is lost", async () => {
+test("without Redis no partial audit log is shown, and no line of that time is lost", async () => {
   const reader = await logIn(first);
   await stopRedis(true);
   const refused = await new Person(first, reader).ask("/api/audit");
@@ -320,7 +320,7 @@ test("without Redis the audit log of one is not shown as that of all, and no lin
   }, "the line of the time without Redis");
 });
 
-test("whoever has used up the calls of a minute at one is refused at the other soon after", async () => {
+test("a caller who has used up the calls of a minute at one HQ is refused at the other soon after", async () => {
   const limit = 500;
   const limited = [...args.slice(0, -LIMITS.length), "--rate-limit-api", `${limit}`];
   await using one = await TestServer.start({ args: limited, env: LOGIN });

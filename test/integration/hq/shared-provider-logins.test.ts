@@ -74,7 +74,7 @@ async function sockets(client: TlsClient): Promise<readonly WebSocket[]> {
   return [await client.webSocket(origin, { origin }), await client.webSocket(origin, { origin })];
 }
 
-test("a login that begins at one HQ ends at the other, stands at both, and is over at both", async () => {
+test("a login can begin at one HQ and complete at the other, is valid at both, and ends at both", async () => {
   const client = await loggedIn();
   expect(await statuses(client)).toEqual([200, 200, 200, 200]);
   const closed = (await sockets(client)).map((socket) => once(socket, "close"));

@@ -46,7 +46,7 @@ test("of two HQs that change a record at once both succeed, and all have the sam
   }
 });
 
-test("a record that ended stays ended, also where it is stored at the same time", async () => {
+test("an ended record stays ended, also when it is stored at the same time", async () => {
   await using one = await Replica.loaded("one", redis.url);
   await using other = await Replica.loaded("other", redis.url);
   const own = record("a", seconds(Date.now()) + 3_600);

@@ -63,7 +63,7 @@ test("a remote registers with Basic, tells its sessions, and is driven by create
   expect((await at(`/api/sessions/${id}`)).status).toBe(404);
 });
 
-test("a remote that its HQ does not know any more is back within 2 s of its next use", async () => {
+test("a remote that its HQ has forgotten is back within 2 s of its next use", async () => {
   await using hq = await SpecHq.open(CREDENTIALS);
   await using remote = await startRemote(hq);
   await joined(hq);
@@ -86,7 +86,7 @@ test("a remote that its HQ does not know any more is back within 2 s of its next
   expect(listed).toEqual(expect.arrayContaining(expected));
 });
 
-test("a remote registers anew with an HQ that was started again and knows nothing of before, without being used", async () => {
+test("an unused remote registers again with a restarted HQ that lost its registry", async () => {
   await using hq = await SpecHq.open(CREDENTIALS);
   await using remote = await startRemote(hq);
   const { id } = await joined(hq);

@@ -131,7 +131,7 @@ test("nobody but the HQ gets in through the tunnel, not even as a user of this m
   }
 });
 
-test("what the HQ does through the tunnel is told in the audit log as the HQ's, without an address", async () => {
+test("the audit log has the HQ's actions through the tunnel as the HQ's, without an address", async () => {
   await using fleet = await TestFleet.start({ dials: true });
   const { id } = await fleet.create("worker-1", { command: ["cat"] });
   const path = join(fleet.remote("worker-1").controlDir, "audit.log");

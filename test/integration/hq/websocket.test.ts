@@ -198,7 +198,7 @@ test("each remote has one connection of its own", async () => {
   expect(await metric(fleet.hq, "ttyhq_uplinks")).toBe(2);
 });
 
-test("what is typed arrives in order also at a session that the HQ does not know yet", async () => {
+test("input arrives in order also at a session that the HQ does not know yet", async () => {
   await using fleet = await TestFleet.start({ remotes: 2 });
   const { id } = await fleet.create("worker-2", { command: ["sh", "-c", "stty raw -echo; echo ready; cat"] });
   await new Rest(fleet.hq).shows(id, /ready/);

@@ -98,7 +98,7 @@ test("the primary of the Redis is gone: viewers notice nothing, and writes are r
   expect(show.reconnects).toBe(0);
 });
 
-test("while Redis is away sessions and logins go on and new tickets are refused; when it is back all is well by itself", async () => {
+test("while Redis is unreachable sessions and logins continue and new tickets are refused; all recover by themselves", async () => {
   const { cluster } = stage;
   const { api } = cluster.client;
   using shell = await cluster.client.run({ remoteId: await cluster.remoteId(REMOTE), command: ["sh"] });

@@ -115,7 +115,7 @@ test("a pod of a remote is deleted: it starts no new session, ends when its last
   await answers(next, 144);
 });
 
-test("the pod of the HQ is deleted: sessions go on, and who is at work in them is back by itself", async () => {
+test("the pod of the HQ is deleted: sessions continue, and their users reconnect by themselves", async () => {
   const { client, kubectl } = stage.cluster;
   const hq = await stage.cluster.hq();
   using shell = await client.run({ remoteId: await stage.cluster.remoteId(REMOTE), command: ["sh"] });

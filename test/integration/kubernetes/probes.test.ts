@@ -106,7 +106,7 @@ test("an HQ that does not answer is not ready, and is started anew", async () =>
   await anew(hq, "hq", before);
 });
 
-test("what does not come up is started anew, and never was ready", async () => {
+test("a container that does not start up is restarted, and never becomes ready", async () => {
   const { kubectl } = stage.cluster;
   const startupProbe = { periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 4 };
   const put = async (what: string, containers: readonly object[]): Promise<void> => {

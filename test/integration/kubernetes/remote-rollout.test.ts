@@ -61,7 +61,7 @@ test.skipIf(IMAGE.includes("/"))(
   },
 );
 
-test("a rolling update of the remotes: their sessions end as exited, with all that was seen in their recordings", async () => {
+test("a rolling update of the remotes ends their sessions as exited, with all seen output in their recordings", async () => {
   const { cluster } = stage;
   const { api } = cluster.client;
   const before = await cluster.remotes();

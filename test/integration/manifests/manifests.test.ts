@@ -84,7 +84,7 @@ test("all components together make the same objects in any order, which fit the 
   expect(JSON.stringify(one)).toContain('"nginx.ingress.kubernetes.io/backend-protocol":"HTTPS"');
 });
 
-test("what is for every cluster fits the API of the oldest version, too", async () => {
+test("the files for every cluster fit the API of the oldest version, too", async () => {
   expect(await schemaProblems(await composed(COMPONENTS), API_VERSIONS.oldest)).toEqual([]);
 });
 

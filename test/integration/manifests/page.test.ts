@@ -54,6 +54,6 @@ test("the policy that docs/kubernetes.md adds fits the API and selects the remot
   expect(policyProblems([...(await rendered("base")), added])).toEqual([]);
 });
 
-test("the policy with which docs/kubernetes.md lets a Gateway speak TLS fits the API", async () => {
+test("the BackendTLSPolicy in docs/kubernetes.md fits the API", async () => {
   expect(await schemaProblems([parse(example(/kind: BackendTLSPolicy/))])).toEqual([]);
 });

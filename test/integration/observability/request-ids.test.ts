@@ -88,7 +88,7 @@ describe("a request through an HQ", () => {
     expect(line).toMatchObject({ path: "/api/health", endpoint: "/api/health" });
   });
 
-  test("what a client of /ws asks for has the id of its handshake", async () => {
+  test("requests of a client of /ws have the id of its handshake", async () => {
     // More than the HQ gets with its subscription, so that it requests the rest.
     const command = ["sh", "-c", "seq 20000; echo past; cat"];
     const session = await fleet.create("worker-1", { command });
@@ -113,7 +113,7 @@ describe("a request through an HQ", () => {
     });
   });
 
-  test("what an HQ asks by itself belongs to no request", async () => {
+  test("requests that an HQ makes by itself have no request id", async () => {
     const asked = await eventually(async () => {
       const lines = linesOf(fleet.remote("worker-1").log);
       return lines.find((line) => line.message === "request" && line.path === "/api/health");

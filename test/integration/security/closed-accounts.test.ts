@@ -93,7 +93,7 @@ describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
     expect(await guest.ask(`/api/sessions/${id}/text`)).toMatchObject(refused);
   });
 
-  test("what is open ends within a minute of the account's end, and its sessions take no more input", async () => {
+  test("open connections end within a minute of the account's end, and its sessions accept no more input", async () => {
     const [user, other] = [nextUser(), nextUser()];
     const [person, neighbour] = [user, other].map(({ name }) => Person.named(server, name));
     if (person === undefined || neighbour === undefined) throw new Error("nobody");

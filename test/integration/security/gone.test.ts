@@ -7,7 +7,7 @@ import { ask } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { openConnection } from "../harness/raw-request.ts";
 
-test("who asks for an upgrade and resets the connection before anybody took the socket ends nothing", async () => {
+test("a client that requests an upgrade and resets the connection early ends nothing", async () => {
   const asked = Promise.withResolvers<Duplex>();
   await using listener = await Listener.open(
     { host: "127.0.0.1", port: 0 },

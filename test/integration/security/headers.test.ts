@@ -115,14 +115,14 @@ test("the page runs its own files alone, in no frame, and nothing that is text b
   });
 });
 
-test("a Host that is no host makes no policy", async () => {
+test("an invalid Host produces no policy", async () => {
   for (const host of ["a; script-src *", "a'b", "a b", "a/b"]) {
     const { text } = await sendRaw(server.url, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     expect([host, /connect-src[^\r]*/.exec(text)?.[0]]).toEqual([host, "connect-src 'self'"]);
   }
 });
 
-test("what never became a request is refused as what is no page, either", async () => {
+test("an unparsable request is refused like an unknown page", async () => {
   for (const text of ["nonsense\r\n\r\n", rawRequest(server.url, `/${"x".repeat(20_000)}`)]) {
     const answer = await sendRaw(server.url, text);
     expect(answer.statuses[0]).toBeGreaterThanOrEqual(400);
@@ -145,7 +145,7 @@ test("a browser is told to come over TLS where a trusted proxy says that it does
   expect(await told(server, "term.example.com", "https")).toBeUndefined();
 });
 
-test("a page that a remote passes off as a session's output is none on the HQ", async () => {
+test("a remote's output is never a page in the HQ's origin", async () => {
   await using hq = await TestServer.start({ args: ["--hq", "--no-auth", "--rate-limit-api", "0"] });
   await using rogue = await FakeRemote.open((path) =>
     path === "/api/health"

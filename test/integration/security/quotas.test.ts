@@ -8,7 +8,7 @@ import { openSocket, shakeHands } from "../harness/http.ts";
 import { logIn, passwordServer, USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
 
-test("a user has so many connections and no more, until one of them is closed", async () => {
+test("a user has at most the limit of connections, until one of them is closed", async () => {
   await using server = await passwordServer("inline");
   const token = await logIn(server);
   const path = `/ws?token=${token}`;
@@ -23,7 +23,7 @@ test("a user has so many connections and no more, until one of them is closed", 
   for (const { socket } of opened) socket?.destroy();
 });
 
-test("a user has so many share links and no more, and others have room for theirs", async () => {
+test("a user has at most the limit of share links, and others can create theirs", async () => {
   await using people = await People.make();
   await using server = await people.server();
   const one = Person.named(server, people.one);

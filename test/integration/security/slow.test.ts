@@ -37,7 +37,7 @@ function drip(socket: Socket, text: string, everyMs: number): void {
   socket.once("close", () => clearInterval(timer));
 }
 
-test("a head that comes drop by drop is cut off after 10 s, a body after 30 s, and whoever says nothing goes without a word", async () => {
+test("a slow head is cut off after 10 s, a slow body after 30 s, and a silent connection is closed without an answer", async () => {
   const started = performance.now();
   const [silent, head, body, chunks, second] = await Promise.all(
     Array.from({ length: 5 }, () => openConnection(server.url)),
@@ -102,7 +102,7 @@ test.each([
   expect([statuses, code]).toEqual([[413], "body_too_large"]);
 });
 
-test("a body of gigabytes that was announced is refused before it comes", async () => {
+test("an announced body of gigabytes is refused before it arrives", async () => {
   const socket = await openConnection(server.url);
   socket.write(
     `POST /api/auth/token HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 9999999999\r\n\r\n{`,
@@ -126,7 +126,7 @@ test("heads that are too long, or of too many headers, are refused", async () =>
   expect(statuses).toEqual([200]);
 });
 
-test("JSON that is nested deeper than anybody needs is refused, at the login as on an HQ", async () => {
+test("deeply nested JSON is refused, at the login as on an HQ", async () => {
   const objects = `${'{"a":'.repeat(150_000)}1${"}".repeat(150_000)}`;
   // The maximum without a login.
   for (const body of [
@@ -172,7 +172,7 @@ async function listenerWith(limits: Parameters<typeof Listener.open>[3]) {
   return { url, count: () => answering, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() };
 }
 
-test("over the limit of unfinished requests the one that is owed longest makes room, be it for its head or its body", async () => {
+test("over the limit of unfinished requests the oldest unfinished head or body makes room", async () => {
   await using listener = await listenerWith({ maxUnfinished: 10 });
   const sockets: Socket[] = [];
   const left = () => sockets.filter(({ closed }) => !closed).length;
@@ -193,7 +193,7 @@ test("over the limit of unfinished requests the one that is owed longest makes r
   for (const socket of sockets) socket.destroy();
 });
 
-test("an answer that nobody takes is broken off; one that has nothing to say is not", async () => {
+test("an unread answer is aborted; an idle one is not", async () => {
   await using listener = await listenerWith({ stalledAnswerMs: 300 });
   const [stalled, quiet] = await Promise.all([openConnection(listener.url), openConnection(listener.url)]);
   stalled.pause();
@@ -207,7 +207,7 @@ test("an answer that nobody takes is broken off; one that has nothing to say is 
   quiet.destroy();
 });
 
-test("a crowd makes idle connections go, and over the limit no new ones are taken", async () => {
+test("many connections displace idle ones, and over the limit new ones are refused", async () => {
   await using listener = await listenerWith({ crowdedConnections: 60, maxConnections: 100 });
   const idle: Socket[] = [];
   for (let count = 0; count < 63; count++) {

@@ -67,7 +67,7 @@ test("lines that end in a line feed alone are no request", async () => {
   expect(statuses).toEqual([400]);
 });
 
-test("what trails a chunked body changes nothing of the request", async () => {
+test("trailers of a chunked body do not change the request", async () => {
   const body = JSON.stringify({ password: "wrong" });
   const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
   const trailer = "Host: evil.example\r\nOrigin: https://evil.example\r\n\r\n";
@@ -76,7 +76,7 @@ test("what trails a chunked body changes nothing of the request", async () => {
   expect(statuses).toEqual([401, 200]);
 });
 
-test("a body where none is expected is not taken for a request", async () => {
+test("an unexpected body is not taken for a request", async () => {
   const inner = hidden();
   const text = `GET /livez HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`;
   const { statuses } = await sendRaw(server.url, `${text}${rawRequest(server.url, "/nothing")}`);
@@ -119,7 +119,7 @@ test("an address with the server's own host in it is that of its path", async ()
   expect(statuses).toEqual([200]);
 });
 
-test("a wish for HTTP/2 is not heard, and the request is answered, body and all", async () => {
+test("an upgrade to HTTP/2 is ignored, and the request with its body is answered", async () => {
   const wish = [
     "Connection: close, Upgrade, HTTP2-Settings",
     "Upgrade: h2c",

@@ -35,7 +35,7 @@ test("the body of a stranger is not read but where one may log in, and there no 
   expect((await askAs(token, server, "/api/sessions", { body: long })).status).toBe(201);
 });
 
-test("beyond the limit of calls nothing of a stranger is read, parsed or made", async () => {
+test("beyond the limit of calls no request without a login is read, parsed or served", async () => {
   for (let call = 0; call < 5; call++) await ask(server.url, "/api/openapi.json");
   expect(await withoutBody("/api/auth/token", 100)).toEqual([429, "rate_limited"]);
   expect(await ask(server.url, "/api/openapi.json")).toMatchObject({ status: 429 });

@@ -139,7 +139,7 @@ test("a recording is downloaded under a name that is nothing but its id", async 
   expect(headers).not.toHaveProperty("set-cookie");
 });
 
-test("an HQ sends nothing on but what is about sessions and worktrees, however the address is written", async () => {
+test("an HQ forwards only requests about sessions and worktrees, in any spelling of the address", async () => {
   await using fleet = await TestFleet.start();
   const { url } = fleet.hq;
   const outside = [

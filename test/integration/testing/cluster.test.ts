@@ -67,7 +67,7 @@ test("a server keeps its address and its sessions' records over an outage of its
   expect(starts()).toBe(3);
 });
 
-test("a server that is killed alone comes back with its sessions running", async () => {
+test("a killed server is restarted with its sessions running", async () => {
   await using server = await open("box");
   using client = await server.client();
   using terminal = await client.run({ command: ["sh"] });
@@ -82,7 +82,7 @@ test("a server that is killed alone comes back with its sessions running", async
   expect((await server.health()).instanceId).not.toBe(before.instanceId);
 });
 
-test("a paused server does not answer until it goes on, and can be removed", async () => {
+test("a paused server does not answer until it is resumed, and can be removed", async () => {
   await using server = await open("box");
   await server.pause();
   await expect(server.ready({ timeoutMs: 500 })).rejects.toThrow(
@@ -99,7 +99,7 @@ test("only a place to write is written to", async () => {
   expect(await server.exec(["sh", "-c", script])).toMatchObject({ exitCode: 0 });
 });
 
-test("what a killed test run left behind is removed by the next one", async () => {
+test("leftovers of a killed test run are removed by the next one", async () => {
   const run = spawn(process.execPath, [ABANDONED], { stdio: ["ignore", "pipe", "inherit"] });
   const [owner] = await once(createInterface({ input: run.stdout }), "line");
   expect(await possessions(owner)).toBe(1);

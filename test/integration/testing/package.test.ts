@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterEach(reportFailures(() => cluster));
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test("a screen says what it does not", async () => {
+test("a screen reports its differences", async () => {
   using client = await cluster.client();
   const { remoteId } = await cluster.remote("remote-1").health();
   using shell = await client.run({ remoteId, command: ["sh", "-c", "echo $((6 * 7)) there; cat"] });

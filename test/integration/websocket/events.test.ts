@@ -84,7 +84,7 @@ test("a resize is told in its place in the output, and only to those who want ev
   expect(quiet.of(FrameType.EVENT)).toEqual([]);
 });
 
-test("titles and markers are told to clients with Offsets alone: others do not know them", async () => {
+test("titles and markers are sent only to clients with Offsets, because others do not know them", async () => {
   const script = "stty raw -echo; printf ready; exec cat";
   const { id } = await server.client().create({ command: ["sh", "-c", script] });
   await using socket = await RawSocket.open(server.url);

@@ -262,7 +262,7 @@ test("every request to an unknown or an ended session gets an ERROR", async () =
   expect(await socket.errorCode()).toBe("session_not_found");
 });
 
-test("who connects is known by its HELLO", async () => {
+test("a client is known by its HELLO", async () => {
   await using socket = await RawSocket.open(server.url);
   socket.send(FrameType.HELLO, "", '{"client":"a test","version":"7"}');
   await socket.settled();

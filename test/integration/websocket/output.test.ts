@@ -41,7 +41,7 @@ function expectContiguous(socket: RawSocket, from: number): void {
   }
 }
 
-test("SUBSCRIBED comes before the history and says where it begins, and only to clients with Offsets", async () => {
+test("SUBSCRIBED comes before the history, names its start, and is sent only to clients with Offsets", async () => {
   const id = await counter(1_000);
   await using socket = await RawSocket.open(server.url);
   socket.subscribe(id, { flags: Stdout | Events | Offsets });
@@ -127,7 +127,7 @@ test("without the flag Offsets what follows the 12 bytes of SUBSCRIBE is ignored
   expect(textOf(socket.output())).toBe("1\r\n2\r\n3\r\ndone\r\n");
 });
 
-test("a second SUBSCRIBE repeats nothing for anybody, and with an offset begins there again", async () => {
+test("a second SUBSCRIBE repeats no output, and with an offset begins there again", async () => {
   const id = await counter(5_000);
   await using socket = await RawSocket.open(server.url);
   await using other = await RawSocket.open(server.url);
@@ -171,7 +171,7 @@ test("fifty viewers get the same bytes, whenever they came", async () => {
   }
 });
 
-test("a past that is not held any more is replaced by RESYNC, then output goes on from its offset", async () => {
+test("output that is no longer held is replaced by RESYNC, and continues from its offset", async () => {
   const args = [
     "--no-auth",
     "--rate-limit-api",

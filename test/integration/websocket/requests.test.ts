@@ -84,7 +84,7 @@ test("frames are handled in the order in which they came, whatever is between th
   expect(sizes.map(({ cols }) => cols).slice(-9)).toEqual([81, 82, 83, 84, 85, 86, 87, 88, 89]);
 });
 
-test("a PONG says that the commands before its PING are dealt with, and their errors told", async () => {
+test("a PONG follows the processing of all commands before its PING, and their errors", async () => {
   const { id, socket } = await mirror();
   await using _socket = socket;
   const client = server.client();

@@ -49,7 +49,7 @@ async function shows(socket: RawSocket, word: string): Promise<void> {
   socket.frames.length = 0;
 }
 
-test("viewers that do not read cost little memory, delay nobody, and are right again soon after", async () => {
+test("viewers that do not read cost little memory, delay nobody, and catch up quickly", async () => {
   const id = await flood();
   await using steady = await reader(id);
   for (const word of ["warm", "warmer"]) {

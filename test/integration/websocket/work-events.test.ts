@@ -91,7 +91,7 @@ describe.each(["local", "worker-1"])("of a session of %s", (place) => {
   });
 });
 
-test("waiting-for-input tells of a program that was quiet after its work and reads the terminal, and program-notification what one says", async () => {
+test("waiting-for-input reports a quiet program that reads the terminal, and program-notification a program's message", async () => {
   await using client = await VibeTunnelClient.open(fleet.hq.url);
   client.subscribe("", GLOBAL);
   await client.until(() => client.events("").length > 0);

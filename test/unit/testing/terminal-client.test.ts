@@ -37,7 +37,7 @@ async function problem(work: Promise<unknown>): Promise<string> {
   return String(result.reason.message);
 }
 
-test("what is printed later is waited for on the screen, with its groups", async () => {
+test("later output is waited for on the screen, and returned with its groups", async () => {
   using it = await stage("$ ");
   const found = it.client.shows(/answer: (\d+)$/m);
   print(it.server, "\x1b[2J\x1b[Hthe \x1b[1manswer\x1b[m: 4");
@@ -60,7 +60,7 @@ test("a pattern for all matches is looked for from the beginning each time", asy
   await it.client.shows(pattern);
 });
 
-test("what scrolled off is found where it is asked for", async () => {
+test("scrolled off text is found on request", async () => {
   const lines = Array.from({ length: 100 }, (_, line) => `line ${line}`).join("\r\n");
   using it = await stage(lines);
   await it.client.shows("line 99");
@@ -122,7 +122,7 @@ test("all output is there, once, over cuts", async () => {
   expect(Buffer.compare(it.client.bytes, whole)).toBe(0);
 });
 
-test("a reconnect is noticed before the session is answered for", async () => {
+test("a reconnect is noticed before the first answer about the session", async () => {
   using it = await stage("$ ");
   await it.client.shows("$");
   const back = it.client.until(() => it.client.reconnects > 0 || undefined, "the reconnect");

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 
-test("what does not tell of itself is looked for until it is there", async () => {
+test("a condition without events is polled until it holds", async () => {
   let checks = 0;
   const check = async () => (++checks === 3 ? "found" : undefined);
   expect(await eventually(check, "it")).toBe("found");
 });
 
-test("a look that fails is made again, and the last failure is told", async () => {
+test("a failing check is repeated, and the last failure is reported", async () => {
   const cause = new Error("connection refused");
   const failing = eventually(
     () => Promise.reject(cause),
@@ -23,7 +23,7 @@ test("a look that fails is made again, and the last failure is told", async () =
   );
 });
 
-test("whoever gives up gets the reason that was given", async () => {
+test("a cancelled call rejects with the given reason", async () => {
   const stop = new AbortController();
   const waiting = eventually(async () => undefined, "it", { signal: stop.signal });
   stop.abort(new Error("enough"));

@@ -43,7 +43,7 @@ describe.each([
   });
 });
 
-test("what was kept before the storage was full does not come back", () => {
+test("a value stored before the storage was full does not reappear", () => {
   const storage = new FakeStorage(1);
   const kept = new BrowserStorage(() => storage);
   kept.set("a", "1");

@@ -68,7 +68,7 @@ test("a session is asked about once, and only that session", () => {
   expect([other.clipboard.waiting.value, other.written]).toEqual([undefined, []]);
 });
 
-test("whoever allows or denies it everywhere is not asked", () => {
+test("with a general answer in the settings nobody is asked", () => {
   for (const [clipboard, texts] of [
     ["allow", ["text"]],
     ["deny", []],

@@ -38,7 +38,7 @@ function refresherOf(server: Server): Refresher {
 /** What a promise sets off has happened. */
 const settled = (): Promise<void> => new Promise(setImmediate);
 
-test("what could not be read is read when there is a new connection, and not after a while", async () => {
+test("a failed reading is repeated on a new connection, without a delay", async () => {
   const server = new Server();
   using refresher = refresherOf(server);
   (await server.refresher(1)).reject(new Error("no network"));
@@ -47,7 +47,7 @@ test("what could not be read is read when there is a new connection, and not aft
   await server.refresher(2);
 });
 
-test("a reading that hangs on the connection before is given up for another one", async () => {
+test("a reading that hangs on the previous connection is replaced", async () => {
   const server = new Server();
   using refresher = refresherOf(server);
   (await server.refresher(1)).resolve();

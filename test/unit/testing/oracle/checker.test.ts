@@ -36,7 +36,7 @@ describe("told exactly", () => {
     });
   });
 
-  test("records that came twice", () => {
+  test("repeated records", () => {
     const twice = [...RECORDS.slice(0, 8), ...RECORDS.slice(5)];
     expect(reportOf(joined(twice))).toMatchObject({
       ...{ lost: 0, doubled: 3, disordered: 0, damaged: 0, records: RECORDS.length },
@@ -44,7 +44,7 @@ describe("told exactly", () => {
     });
   });
 
-  test("records that came after a later one, which are not lost then", () => {
+  test("reordered records, which do not count as lost", () => {
     const swapped = [
       ...RECORDS.slice(0, 3),
       ...RECORDS.slice(5, 9),

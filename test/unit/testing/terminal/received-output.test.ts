@@ -36,7 +36,7 @@ test("nothing is held where nothing is asked for", () => {
   expect([output.first, output.next, output.bytes]).toEqual([2, 2, bytes()]);
 });
 
-test("after a jump what is held begins there", () => {
+test("after a jump the kept output begins there", () => {
   const output = new ReceivedOutput(5);
   output.take(0, bytes(1));
   output.skip(50);

@@ -7,7 +7,7 @@ import { openBrowserLink, passing } from "../../../../src/web/app/browser-link.t
 
 const HANDLERS = { onMessage: () => undefined, onClose: () => undefined };
 
-test("a try that was given up while it asked for its ticket connects to nothing", async () => {
+test("an attempt that is cancelled while it requests its ticket opens no connection", async () => {
   const link = openBrowserLink("ws://nowhere.invalid/ws", HANDLERS, AbortSignal.abort());
   await expect(link).rejects.toMatchObject({
     code: "host_unreachable",
@@ -47,7 +47,7 @@ test("a proxy that knows no server for the moment ends no page's connection", as
   await page.connection.opened(20_000);
 });
 
-test("what the server itself refuses is final", async () => {
+test("a refusal of the server itself is final", async () => {
   using page = asking(403, '{"error":"not from there","code":"origin_not_allowed","details":{}}');
   await expect(page.connection.opened(20_000)).rejects.toMatchObject({ code: "origin_not_allowed" });
 });

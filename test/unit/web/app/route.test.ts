@@ -13,7 +13,7 @@ test("every view has an address that leads back to it", () => {
   }
 });
 
-test("an address that means nothing is the list", () => {
+test("an invalid address shows the list", () => {
   for (const hash of [
     "",
     "#",
@@ -32,7 +32,7 @@ test("an address that means nothing is the list", () => {
   }
 });
 
-test("what lets somebody in is found in a link, and only there", () => {
+test("credentials are read from a link, and only there", () => {
   expect(secretsIn("#login=aB3_-x")).toEqual({ ticket: "aB3_-x" });
   expect(secretsIn("#share=aa.bb.c-_")).toEqual({ share: "aa.bb.c-_" });
   for (const hash of ["#login=", "#/login=abc", "#login=a b", "#/s/login", "#share=", "#x=share=a"])

@@ -62,7 +62,7 @@ test("whichever byte of a file of openssl is changed, it is refused or the key t
   expect([...seeds]).toEqual([hex(bodyOf(file).subarray(0, 16))]);
 }, 60_000);
 
-test("whatever bytes a file holds, it is refused with a sentence", async () => {
+test("a file with any other bytes is refused with a sentence", async () => {
   const label = fc.constantFrom("PRIVATE KEY", "OPENSSH PRIVATE KEY", "RSA PRIVATE KEY");
   const magic = Buffer.from("openssh-key-v1\0");
   const start = fc.constantFrom(Buffer.of(), magic, Buffer.of(0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3));

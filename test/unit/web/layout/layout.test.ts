@@ -143,7 +143,7 @@ const action = fc.oneof(
     }),
 );
 
-test("whatever is done to a layout, its address leads back to it, and its panes cover the page", () => {
+test("after any change of a layout its address restores it, and its panes cover the page", () => {
   return fc.assert(
     fc.property(fc.array(action, { maxLength: 60 }), (changes) => {
       const layout = changes.reduce((before, change) => change(before), singlePane("a"));

@@ -47,7 +47,7 @@ function logInElsewhere(window: FakeWindow): void {
   window.dispatchEvent(Object.assign(new Event("storage"), { key: "ttyhq.login" }));
 }
 
-test("where nobody has to log in, two requests that are refused at once ask nobody to", async () => {
+test("without required logins two simultaneous refusals cause no login", async () => {
   const server = new OpenServer();
   using login = await letIn(new FakeWindow(new FakeStorage()));
   const seen: LoginState["kind"][] = [];
@@ -75,7 +75,7 @@ test.each([
   expect(login.token).toBe("new");
 });
 
-test("a login in another tab is not undone by the log out that was on its way", async () => {
+test("a pending log out does not undo a login in another tab", async () => {
   const server = new OpenServer();
   const window = new FakeWindow(new FakeStorage());
   using login = await letIn(window);

@@ -13,7 +13,7 @@ test("over HTTPS the command names the HQ and asks for a token", () => {
   ]);
 });
 
-test("what is not encrypted has to be allowed, and an open HQ is joined without a proof", () => {
+test("plain HTTP must be allowed, and an open HQ accepts remotes without credentials", () => {
   const { text, hints } = joinCommand({ origin: "http://hq.example:4020", isOpen: true });
   expect(text.split(" \\\n  ")).toEqual([
     "ttyhq serve --hq-url http://hq.example:4020",

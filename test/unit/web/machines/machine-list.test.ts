@@ -36,7 +36,7 @@ test("a server that is no HQ has no machines, and is not asked for them", async 
   expect(machines.all.value).toBeUndefined();
 });
 
-test("where nothing can be found out nobody waits for it", async () => {
+test("without a way to find out nothing waits for it", async () => {
   const refused = async (): Promise<never> => {
     throw new Error("no connection");
   };
@@ -46,7 +46,7 @@ test("where nothing can be found out nobody waits for it", async () => {
   expect(machines.all.value).toBeUndefined();
 });
 
-test("what could not be found out is asked when the connection is back, and not after a while", async () => {
+test("a failed request is repeated when the connection is back, without a delay", async () => {
   const events = new Events();
   let isBack = false;
   using machines = new MachineList({

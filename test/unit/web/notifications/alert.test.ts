@@ -23,7 +23,7 @@ test("an alert names session and machine and says what happened", () => {
   expect(bodyOf({ type: "program-notification", title: "", body: "your turn" })).toBe("your turn");
 });
 
-test("whatever a program says is one short line without controls and marks of direction", () => {
+test("any text of a program becomes one short line without controls and marks of direction", () => {
   expect(plainText("a\u202eb\u2066c\u0000\n\u200bd\u009b31m", 80)).toBe("a b c d 31m");
   return fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 400 }), (text) => {

@@ -14,7 +14,7 @@ test("a clean branch is its name alone", () => {
   });
 });
 
-test("what is not committed and what is not pushed or pulled is told in few signs and in words", () => {
+test("uncommitted, unpushed and unpulled changes are shown in few signs and in words", () => {
   const git = { ...home, gitBranch: "a/b", gitHasChanges: true, gitAheadCount: 1, gitBehindCount: 12 };
   expect(branchWords(git)).toEqual({
     ...{ name: "a/b", isDirty: true, distance: "↑1 ↓12" },

@@ -20,7 +20,7 @@ test("one that stopped at its limit says that the rest is only shown", () => {
   });
 });
 
-test("what the disk did not take is told in bytes, also once it is right again or the session is over", () => {
+test("unrecorded bytes are reported, also after the disk has recovered or the session has ended", () => {
   expect(recordingWords({ lostBytes: 1 })).toEqual({
     mark: "recording incomplete",
     title: "The disk could not store all output: 1 byte is missing from the recording.",

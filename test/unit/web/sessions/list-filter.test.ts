@@ -46,7 +46,7 @@ test("numbers in names are ordered as numbers, and ended sessions come last", ()
   expect(names()).toEqual(["job 9", "job 10", "job 1"]);
 });
 
-test("activity is what was heard of last", () => {
+test("activity is the latest known state", () => {
   const records = [
     named("early", { lastModified: "2026-01-01T00:00:00Z" }),
     named("late", { lastModified: "2026-01-02T00:00:00Z" }),

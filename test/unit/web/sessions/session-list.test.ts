@@ -38,7 +38,7 @@ test("running sessions come first", async () => {
   expect(ids()).toEqual(["2", "1"]);
 });
 
-test("what happens to a session is shown without another request", async () => {
+test("a session's events are shown without another request", async () => {
   const { sessions, lists, tell, ids } = stage([session("1")]);
   using _sessions = sessions;
   await until(sessions.all, (all) => all?.length === 1);
@@ -80,7 +80,7 @@ test("the sessions of a machine that left are remembered until it has some again
   expect(sessions.remembered.value).toEqual([]);
 });
 
-test("whose a session is matters as soon as there are sessions of several users", async () => {
+test("owners are shown once there are sessions of several users", async () => {
   const of = (id: string, owner: string) => ({ ...session(id), owner });
   const { sessions, tell } = stage([of("1", "ada"), of("2", "ada")]);
   using _sessions = sessions;

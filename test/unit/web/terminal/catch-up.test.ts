@@ -34,7 +34,7 @@ function catchUpOf(state: { behind: number; isShown?: boolean; takesMs?: number 
   return { pursuit: catchUp, done, clock, receive };
 }
 
-test("while little comes nothing is asked", async () => {
+test("without much output there are no checks", async () => {
   const { pursuit, done, receive } = catchUpOf({ behind: Number.MAX_SAFE_INTEGER });
   await receive(BUSY_BYTES - 1);
   pursuit.typed();
@@ -48,13 +48,13 @@ test("a burst that is not far ahead is not skipped", async () => {
   expect(done).toEqual(["ask", "ask"]);
 });
 
-test("what is too far ahead is skipped to", async () => {
+test("the page skips to a distant live edge", async () => {
   const { done, receive } = catchUpOf({ behind: MAX_BEHIND_BYTES + 1 });
   await receive(BUSY_BYTES);
   expect(done).toEqual(["ask", "skip"]);
 });
 
-test("who types while much comes is brought nearer to the present", async () => {
+test("typing during much output skips closer to the live edge", async () => {
   const { pursuit, done } = catchUpOf({ behind: MAX_BEHIND_TYPING_BYTES + 1 });
   pursuit.received(BUSY_BYTES);
   pursuit.typed();

@@ -88,7 +88,7 @@ test("where the connection of now says that it begins, an answer or a failure th
   expect(questions).toHaveLength(2);
 });
 
-test("a failed question is not asked again when the connection of now says where it begins", async () => {
+test("a failed request is not repeated when the current connection knows the start", async () => {
   let asked = 0;
   const written = async (): Promise<number> => {
     asked += 1;

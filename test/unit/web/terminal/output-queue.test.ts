@@ -50,7 +50,7 @@ test("the parser is given 50 ms of work at a time, by the rate that it shows", (
   }
 });
 
-test("a parser that was given little, or slept in a hidden window, is not taken for a slow one", () => {
+test("a parser with little input, or in a hidden window, is not considered slow", () => {
   const { queue, parseOne, clock } = slowParser();
   const before = queue.parsingLimit;
   queue.push(0, new Uint8Array(3));
@@ -86,7 +86,7 @@ test("while something is parsed its offset is known, and otherwise none", () => 
   expect(queue.parsingOffset).toBeUndefined();
 });
 
-test("what is to follow on some bytes happens after them and before later ones", () => {
+test("callbacks run after their bytes and before later ones", () => {
   const { queue, seen, parseOne } = slowParser();
   const order: string[] = [];
   queue.push(0, Uint8Array.of(1));

@@ -19,7 +19,7 @@ function stage() {
   return { reachability, isMachineGone, told, clock, [Symbol.dispose]: () => reachability[Symbol.dispose]() };
 }
 
-test("a refusal because of the machine is a loss, and whatever comes from it ends that", () => {
+test("a refusal because of the machine marks it unreachable, and any message from it ends that", () => {
   using it = stage();
   expect(it.reachability.failed(new ServiceError("session_not_found", "no"))).toBe(false);
   expect(it.reachability.isUnreachable.value).toBe(false);
@@ -47,7 +47,7 @@ test("output that comes soon after a refusal may have been on its way for long, 
   expect(it.told).toEqual(["lost", "back"]);
 });
 
-test("a machine that left is away until it is back, whatever still comes from it", () => {
+test("a machine that left stays away until it registers again, regardless of late messages", () => {
   using it = stage();
   it.reachability.failed(UNREACHABLE);
   it.isMachineGone.value = true;
@@ -78,7 +78,7 @@ test("after a refusal the HQ is asked until it reaches the machine", async () =>
   expect(refusals).toBe(0);
 });
 
-test("what was refused is counted until there is contact", () => {
+test("refused input is counted until the next contact", () => {
   using it = stage();
   it.reachability.failed(UNREACHABLE);
   it.reachability.refuse();

@@ -53,7 +53,7 @@ class Desk implements Disposable {
   }
 }
 
-test("what is typed before the session runs and before the connection is there arrives when both are", () => {
+test("input before the session and the connection are ready arrives when both are", () => {
   using desk = new Desk();
   desk.type("l");
   desk.isRunning = true;
@@ -66,7 +66,7 @@ test("what is typed before the session runs and before the connection is there a
   expect(desk.reachability.refusals.value).toBe(0);
 });
 
-test("what is typed after a connection is lost is refused and not sent later", () => {
+test("input after a lost connection is refused and not sent later", () => {
   using desk = new Desk();
   desk.isRunning = true;
   desk.state = { kind: "open" };
@@ -79,14 +79,14 @@ test("what is typed after a connection is lost is refused and not sent later", (
   expect(desk.sent).toEqual([]);
 });
 
-test("what is typed to a machine that is gone is refused at once", () => {
+test("input to an absent machine is refused at once", () => {
   using desk = new Desk();
   desk.isMachineGone.value = true;
   desk.type("x");
   expect(desk.reachability.refusals.value).toBe(1);
 });
 
-test("what the server refuses is told", async () => {
+test("a refusal of the server is reported", async () => {
   using desk = new Desk();
   desk.isRunning = true;
   desk.state = { kind: "open" };

@@ -79,7 +79,7 @@ function liveParts({ emulator, stream }: ReturnType<typeof streamOf>): readonly 
   return seen;
 }
 
-test("what was skipped to is held back as well, until it is drawn", async () => {
+test("queries in a skipped-to screen are suppressed as well, until it is drawn", async () => {
   using it = streamOf(2 * ROOM_BYTES);
   await it.stream.begin();
   it.socket.output(100, FULL_BYTES);
@@ -92,7 +92,7 @@ test("what was skipped to is held back as well, until it is drawn", async () => 
   expect(it.socket.states).toEqual(["over", "paused"]);
 });
 
-test("a screen that is hardly ahead of what is parsed by then is not drawn, and one that is far ahead is", async () => {
+test("a screen slightly ahead of the parsed output is not drawn, and one far ahead is", async () => {
   for (const [unparsed, states] of [
     [0, ["flowing"]],
     [FULL_BYTES, ["over", "flowing"]],
@@ -108,7 +108,7 @@ test("a screen that is hardly ahead of what is parsed by then is not drawn, and 
   }
 });
 
-test("what comes while it is not known where the past ends is of the past, until a question is answered", async () => {
+test("output counts as earlier output until the live edge is known", async () => {
   const answered = Promise.withResolvers<void>();
   let isThere = false;
   using it = streamOf(0, async () => {
@@ -132,7 +132,7 @@ test("what comes while it is not known where the past ends is of the past, until
   expect(liveParts(it)).toEqual([true]);
 });
 
-test("the present begins at a screen that comes in place of output, whatever a question before it is answered", async () => {
+test("output is live from a screen that replaces output, regardless of answers to earlier requests", async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
   using it = streamOf(0, () => promise);
   await it.stream.begin();

@@ -31,7 +31,7 @@ function paneOf() {
   return { sizing, asked, pane, session, drawn };
 }
 
-test("a window that only looks on asks for no size", () => {
+test("a window that only watches requests no size", () => {
   const { sizing, asked } = paneOf();
   sizing.told({ cols: 80, rows: 20 });
   sizing.layout();
@@ -101,7 +101,7 @@ test("another window's size is followed until this one is fitted again", () => {
   expect(asked).toHaveLength(2);
 });
 
-test("the size of a window that was resized while the session could not be told is asked for when it can", () => {
+test("a window resized without a connection requests its size when the connection is back", () => {
   const { sizing, asked, pane, session } = paneOf();
   sizing.told({ cols: 80, rows: 20 });
   sizing.fit();

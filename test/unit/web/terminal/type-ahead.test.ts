@@ -3,7 +3,7 @@ import { TypeAhead } from "../../../../src/web/terminal/type-ahead.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test("what is typed while a session opens is handed over once, in order", () => {
+test("input while a session opens is handed over once, in order", () => {
   using ahead = new TypeAhead(() => {});
   for (const key of ["l", "s", "\r"]) expect(ahead.keep(bytes(key))).toBe(true);
   expect(ahead.end()).toEqual([bytes("l"), bytes("s"), bytes("\r")]);
@@ -11,7 +11,7 @@ test("what is typed while a session opens is handed over once, in order", () => 
   expect(ahead.keep(bytes("x"))).toBe(false);
 });
 
-test("where the session does not open in time, what was typed is dropped and that is told once", async () => {
+test("input is dropped, with one message, if the session does not open in time", async () => {
   const onLate = vi.fn();
   using ahead = new TypeAhead(onLate, 1);
   ahead.keep(bytes("a"));
@@ -21,7 +21,7 @@ test("where the session does not open in time, what was typed is dropped and tha
   expect(ahead.keep(bytes("c"))).toBe(false);
 });
 
-test("what is too much to be kept is refused whole, and so is what follows", () => {
+test("input over the limit is refused whole, and so is later input", () => {
   using ahead = new TypeAhead(() => {});
   ahead.keep(bytes("rm "));
   expect(ahead.keep(new Uint8Array(4_096))).toBe(false);

@@ -6,7 +6,7 @@ test("a worktree is named by its branch, and by none where its head is detached"
   expect(branchName({ branch: "HEAD", detached: true })).toBe("");
 });
 
-test("what is lost is said in numbers that agree with their nouns", () => {
+test("losses are stated with correct plurals", () => {
   const none = { changed: 0, untracked: 0, ignored: 0, files: [] };
   expect(lossWords(none)).toEqual([]);
   expect(lossWords({ ...none, changed: 2, untracked: 1, ignored: 3 })).toEqual([

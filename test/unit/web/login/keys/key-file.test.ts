@@ -42,7 +42,7 @@ test("a PKCS#8 file of version 2 with attributes and a public key is read", asyn
   expect(hex(publicKey)).toBe("19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1");
 });
 
-test("what is exported is what openssl reads, and is imported as the same key", async () => {
+test("an exported key is readable by openssl, and is imported as the same key", async () => {
   const { seed, publicKey } = await read((await files.sshKeygen("-t", "ed25519")).file);
   const pem = writePem({ label: "PRIVATE KEY", bytes: writePkcs8(seed) });
   expect(hex((await read(pem)).publicKey)).toBe(hex(publicKey));
@@ -188,7 +188,7 @@ test("an OpenSSH key whose parts do not fit together is refused", async () => {
   `);
 });
 
-test("a PKCS#8 key that is not as it should be is refused", async () => {
+test("a malformed PKCS#8 key is refused", async () => {
   const body = bodyOf(WITH_ATTRIBUTES);
   const pkcs8 = (bytes: Uint8Array): Promise<string> => refusal(writePem({ label: "PRIVATE KEY", bytes }));
   const changed = (at: number, ...bytes: readonly number[]): Promise<string> => {

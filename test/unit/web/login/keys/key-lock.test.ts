@@ -6,7 +6,7 @@ const SECRET = Uint8Array.from({ length: 48 }, (_, index) => index);
 const OWNER = new Uint8Array(32).fill(7);
 const OPTIONS = { password: "correct horse", owner: OWNER };
 
-test("what is locked opens with its password, however often it is locked it looks another way", async () => {
+test("a locked key opens with its password, and each locking gives another ciphertext", async () => {
   const [one, other] = [await lock(crypto, SECRET, OPTIONS), await lock(crypto, SECRET, OPTIONS)];
   expect(Locked.parse(JSON.parse(JSON.stringify(one)))).toEqual(one);
   expect(await unlock(crypto.subtle, one, OPTIONS)).toEqual(SECRET);

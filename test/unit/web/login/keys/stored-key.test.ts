@@ -11,7 +11,7 @@ const KEY = {
   secret: { kind: "plain", pkcs8: "AAAA" },
 };
 
-test("whatever a key is called, its line of authorized_keys is one line", () => {
+test("a key with any name has a single line of authorized_keys", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 100 }), (text) => {
       const name = keyName(text);

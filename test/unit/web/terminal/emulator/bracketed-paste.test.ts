@@ -5,7 +5,7 @@ import { safeInput } from "../../../../../src/web/terminal/emulator/bracketed-pa
 const BEGIN = "\x1b[200~";
 const END = "\x1b[201~";
 
-test("what is pasted cannot end the paste: the rest would be taken for typed", () => {
+test("pasted text cannot end the paste, after which it would count as typed", () => {
   expect(safeInput(`${BEGIN}echo hi${END}rm -rf ~\r${END}`)).toBe(`${BEGIN}echo hi␛[201~rm -rf ~\r${END}`);
   fc.assert(
     fc.property(fc.array(fc.constantFrom("\x1b", "[20", "1~", "\x9b201~", "a")), (parts) => {

@@ -36,7 +36,7 @@ test("both modifiers together, and those of keys that are sequences, are sent as
   expect(typed("\x1b[6~", "ctrl", "alt")).toBe("\x1b[6;7~");
 });
 
-test("what no Control key changes stays as it is", () => {
+test("text that Control does not change stays unchanged", () => {
   for (const text of ["1", "é", "\t"]) expect(typed(text, "ctrl")).toBe(text);
 });
 
