@@ -26,7 +26,7 @@ test("a failed check is repeated automatically", async () => {
   await expect.poll(() => main.read("new.txt")).toBe("new\n");
 });
 
-test("a killed git is not taken as "nothing is followed"", async () => {
+test("a killed git is not taken for an empty list of followed worktrees", async () => {
   await using repository = await FollowRepository.following();
   const { main, directory, env } = repository;
   await writeFile(
