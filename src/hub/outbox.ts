@@ -1,6 +1,6 @@
 import type { Magic } from "../protocol/frame/frame.ts";
 import { MAX_UNREAD_ANSWER_BYTES, OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../protocol/limits.ts";
-import { Traffic } from "./traffic.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** The part of a client's socket that the hub uses. */
 export type Peer = {
@@ -43,12 +43,12 @@ export class Outbox {
     peer: Pick<Peer, "send" | "terminate">;
     now: () => number;
     onSent: () => void;
-    traffic?: Traffic;
+    traffic: Traffic;
   }) {
     this.#peer = options.peer;
     this.#now = options.now;
     this.#onSent = options.onSent;
-    this.#traffic = options.traffic ?? new Traffic();
+    this.#traffic = options.traffic;
   }
 
   /** Bytes that have not left this process yet. */

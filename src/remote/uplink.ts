@@ -29,8 +29,7 @@ export async function openLink(
   handlers: LinkHandlers,
   signal: AbortSignal,
 ): Promise<Link> {
-  if (signal.aborted) throw givenUp();
-  const socket = webSocketTo(target, "/ws");
+  const socket = webSocketTo(target, "/ws", signal);
   let isOpen = false;
   let failure = "connection lost";
   socket.once("open", () => {
@@ -69,8 +68,7 @@ export async function openTunnel(
   { target, path, accept }: { target: OriginTarget; path: string; accept: (connection: Duplex) => void },
   signal: AbortSignal,
 ): Promise<OpenTunnel> {
-  if (signal.aborted) throw givenUp();
-  const socket = webSocketTo(target, path);
+  const socket = webSocketTo(target, path, signal);
   const tunnel = tunnelOver(socket, accept);
   await opened(socket, target, signal);
   const ping = async (): Promise<void> => {
@@ -101,7 +99,8 @@ export function tunnelOver(socket: WebSocket, accept?: (connection: Duplex) => v
   return tunnel;
 }
 
-function webSocketTo(target: UplinkTarget, path: string): WebSocket {
+function webSocketTo(target: UplinkTarget, path: string, signal: AbortSignal): WebSocket {
+  if (signal.aborted) throw givenUp();
   const options = { perMessageDeflate: false, maxPayload: MAX_UPLINK_MESSAGE_BYTES, followRedirects: false };
   if ("socketPath" in target) {
     // Zeros: masks protect proxies, and there are none here.

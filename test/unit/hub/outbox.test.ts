@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import { Outbox } from "../../../src/hub/outbox.ts";
+import { Traffic } from "../../../src/hub/traffic.ts";
 import { MAX_UNREAD_ANSWER_BYTES, OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../../../src/protocol/limits.ts";
 import { MemoryPeer } from "./memory-client.ts";
 
 function setUp() {
   const peer = new MemoryPeer();
   const clock = { time: 0 };
-  const outbox = new Outbox({ peer, now: () => clock.time, onSent: () => {} });
+  const outbox = new Outbox({ peer, now: () => clock.time, onSent: () => {}, traffic: new Traffic() });
   const frames: Uint8Array[] = [];
   const offer = (...lengths: readonly number[]): void => {
     frames.push(...lengths.map((length) => new Uint8Array(length)));
