@@ -82,7 +82,7 @@ export const ERROR_STATUS = {
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 /** The body of an error response (specification 2.8). */
-export type ErrorBody = {
+type ErrorBody = {
   readonly error: string;
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;

@@ -20,7 +20,7 @@ const MAX_UNSENT_BYTES = 256 * 1024;
 const MAX_CONNECTIONS = 1_000;
 
 /** An open WebSocket. */
-export type TunnelLink = {
+type TunnelLink = {
   send(message: Uint8Array, onSent: () => void): void;
   terminate(): void;
 };

@@ -58,7 +58,7 @@ export type ConnectionOptions = {
 };
 
 /** They must not throw. */
-export type ConnectionEvents = {
+type ConnectionEvents = {
   /** A new link is open, before anything is sent on it. */
   readonly opened: () => void;
   readonly message: (message: Uint8Array) => void;

@@ -261,7 +261,7 @@ export type Attachment = Disposable & Pick<AttachedSession, "next" | "pause" | "
 type Phase = "idle" | "subscribing" | "live" | "paused" | "ended" | "refused" | "disposed";
 
 /** One session's output as it arrives, no byte missing and none twice. */
-export class AttachedSession implements Disposable {
+class AttachedSession implements Disposable {
   readonly sessionId: string;
   readonly #handlers: AttachmentHandlers;
   readonly #changed: (attachment: AttachedSession) => void;

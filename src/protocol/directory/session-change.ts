@@ -11,7 +11,7 @@ export function positionText({ epoch, revision }: SourcePosition): string {
 }
 
 /** `undefined` for invalid text. */
-export function parsePosition(text: string | undefined): SourcePosition | undefined {
+function parsePosition(text: string | undefined): SourcePosition | undefined {
   const [, epoch, revision] = /^(\S{1,64}) (\d{1,15})$/.exec(text ?? "") ?? [];
   return epoch === undefined ? undefined : { epoch, revision: Number(revision) };
 }

@@ -11,7 +11,7 @@ export const FRAME_VERSION = 3;
 export const PROTOCOL_REVISION = 2;
 
 /** Bytes of a frame beside the session id and the payload. */
-export const FRAME_OVERHEAD_BYTES = 12;
+const FRAME_OVERHEAD_BYTES = 12;
 
 export const FrameType = {
   HELLO: 1,
@@ -86,7 +86,7 @@ export function encodeFrame(
 }
 
 /** The length of a session id field, in bytes of UTF-8. Throws FrameError for more than 256. */
-export function sessionIdBytes(sessionId: string): number {
+function sessionIdBytes(sessionId: string): number {
   let bytes = 0;
   for (let i = 0; i < sessionId.length && bytes <= MAX_FRAME_SESSION_ID_BYTES; i++) {
     const code = sessionId.codePointAt(i) ?? 0;
@@ -98,12 +98,7 @@ export function sessionIdBytes(sessionId: string): number {
 }
 
 /** Writes the header of a VT frame to the start of `target`; returns the index of the payload. */
-export function writeFrameHeader(
-  target: Uint8Array,
-  type: number,
-  sessionId: string,
-  payloadBytes: number,
-): number {
+function writeFrameHeader(target: Uint8Array, type: number, sessionId: string, payloadBytes: number): number {
   const start = FRAME_OVERHEAD_BYTES + sessionIdBytes(sessionId);
   writeMagic(target, "VT");
   target[2] = FRAME_VERSION;
@@ -143,7 +138,7 @@ export function withMagic(frame: Uint8Array, magic: Magic): Uint8Array<ArrayBuff
   return copy;
 }
 
-export function writeMagic(frame: Uint8Array, magic: Magic): void {
+function writeMagic(frame: Uint8Array, magic: Magic): void {
   frame[0] = magic === "VT" ? V : T;
   frame[1] = magic === "VT" ? T : V;
 }
