@@ -35,7 +35,7 @@ export const DEFAULT_MAX_RECORDING_BYTES = 256 * 1024 * 1024;
 export const DEFAULT_MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 /** Files of one system user that are sent or fetched at once; further ones are refused. */
 export const MAX_TRANSFERS = 8;
-/** A file that stands still for so long on its way to the disk is given up. */
+/** An upload without progress for this long is aborted. */
 export const UPLOAD_STALL_MS = 30_000;
 
 export const PING_INTERVAL_MS = 25_000;
@@ -120,9 +120,9 @@ export const MAX_TOKEN_LENGTH = 4_096;
 export const MIN_SHARE_LIFETIME_S = 60;
 export const DEFAULT_SHARE_LIFETIME_S = 86_400;
 export const MAX_SHARE_LIFETIME_S = 30 * 86_400;
-/** Clients that ask who watches a session are told of changes at most this often. */
+/** Minimum interval between two lists of a session's viewers for a client. */
 export const VIEWERS_INTERVAL_MS = 1_000;
-/** A viewer types for this time after its last key. */
+/** A viewer counts as typing for this time after its last key. */
 export const TYPING_SHOWN_MS = 3_000;
 
 /** Valid share links of a server, and of each user; further ones are refused. */
@@ -169,7 +169,7 @@ export const LOGIN_WINDOW_MS = 60_000;
 /** Longest additional delay of an address with repeated failures, and how long failures are remembered for it. */
 export const MAX_LOGIN_PENALTY_MS = 900_000;
 export const LOGIN_PENALTY_MEMORY_MS = 3_600_000;
-/** How long HQs that share a registry tell each other of a failed login, and how many: the oldest are dropped. */
+/** Failed logins that HQs share through a registry: for how long, and how many; the oldest are dropped. */
 export const FAILED_LOGIN_MEMORY_MS = 3_600_000;
 export const MAX_SHARED_FAILURES = 4_096;
 /** Addresses, and users, with counted failures. */
@@ -286,7 +286,7 @@ export const REGISTRY_RETRY_MAX_MS = 2_000;
 export const MAX_REGISTRY_CHANGES = 4_096;
 /** How long an HQ may remove remotes after a health check; longer than the interval of the checks. */
 export const PROBE_LEASE_MS = 20_000;
-/** How long an HQ that no remote answered passes the lease on: time for a health check by each other HQ. */
+/** For how long an HQ without an answer of any remote leaves the lease to the others: one health check of each. */
 export const PROBE_LEASE_PASSED_MS = 30_000;
 /** An HQ without a health check for this long is gone. */
 export const REPLICA_LIFETIME_MS = 40_000;
@@ -301,7 +301,7 @@ export const MAX_WAITING_SYSTEM_PASSWORDS = 64;
 export const PAM_STEP_TIMEOUT_MS = 30_000;
 /** The same including the start of a worker. */
 export const SYSTEM_PASSWORD_TIMEOUT_MS = 35_000;
-/** The same and its slow refusals, where another HQ passes the answers on. */
+/** The same including slow refusals, for answers that another HQ passes on. */
 export const LOGIN_ANSWER_TIMEOUT_MS = 50_000;
 /** Time for the user to answer a question of the system. */
 export const LOGIN_QUESTION_LIFETIME_MS = 60_000;
@@ -350,9 +350,9 @@ export const MAX_PENDING_CHANGES = 10_000;
 /** Clients are notified of foreground commands that ran at least this long. */
 export const COMMAND_FINISHED_MIN_MS = 3_000;
 
-/** A program waits for input when it has been quiet this long, after output that came so long after the last input. */
+/** A program waits for input after this long without output, if the output came at least so long after the last input. */
 export const INPUT_WAIT_QUIET_MS = 5_000;
 export const INPUT_WAIT_MIN_WORK_MS = 3_000;
 
-/** Notifications of a session's program that come sooner than this after the one before are dropped. */
+/** Minimum interval between two notifications of a session's program; others are dropped. */
 export const PROGRAM_NOTIFICATION_INTERVAL_MS = 1_000;

@@ -29,7 +29,7 @@ function ofRepository<S extends z.ZodRawShape>(shape: S, names: readonly (keyof 
 
 export const RepositoryQuery = ofRepository({ path }, QUERY_PATH_NAMES);
 
-/** `losses`: also reports what is lost with the worktree. */
+/** `losses`: also reports the content that is lost with the worktree. */
 export const StatusQuery = ofRepository(
   { path, losses: z.enum(["0", "1"]).default("0").describe("1: with `losses`") },
   QUERY_PATH_NAMES,
@@ -100,7 +100,7 @@ const counts = {
   hasChanges: z.boolean().optional(),
 };
 
-/** What no commit and no other place has. Folders that are untracked or ignored as a whole count as one file. */
+/** Content that only this worktree has. Folders that are untracked or ignored as a whole count as one file. */
 export const WorktreeLosses = z.object({
   changed: Count.describe("files with uncommitted changes, staged or not"),
   untracked: Count,

@@ -7,7 +7,7 @@ const Encoded = z.base64url().max(65_536);
 const Options = z.record(z.string(), z.unknown());
 const credential = { id: Encoded.max(2_048), rawId: Encoded.max(2_048), type: z.literal("public-key") };
 
-/** What `navigator.credentials.create` answered. */
+/** The answer of `navigator.credentials.create`. */
 export const NewCredential = z.object({
   ...credential,
   response: z.object({
@@ -18,7 +18,7 @@ export const NewCredential = z.object({
 });
 export type NewCredential = z.infer<typeof NewCredential>;
 
-/** What `navigator.credentials.get` answered. */
+/** The answer of `navigator.credentials.get`. */
 export const Assertion = z.object({
   ...credential,
   response: z.object({ clientDataJSON: Encoded, authenticatorData: Encoded, signature: Encoded }),

@@ -38,7 +38,7 @@ export const LabelKey = z
 export const LabelValue = z.string().regex(/^[A-Za-z0-9._-]{0,63}$/, "at most 63 letters, digits and ._-");
 const MAX_LABELS = 32;
 
-/** What a remote has, such as `gpu=true`: a new session may ask for it. */
+/** Labels of a remote, such as `gpu=true`, which a new session may require. */
 export const Labels = z
   .record(LabelKey, LabelValue)
   .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `at most ${MAX_LABELS} labels`);

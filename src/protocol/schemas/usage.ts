@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What the service limits for each user. */
+/** Resources that the service limits for each user. */
 export const LIMITED = ["connections", "shares", "logins", "apiTokens"] as const;
 export type Limited = (typeof LIMITED)[number];
 

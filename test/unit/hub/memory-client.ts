@@ -1,4 +1,4 @@
-// A client of the hub in memory: what the hub sends waits until the client reads it.
+// A client of the hub in memory: frames wait until the client reads them.
 import type { Hub } from "../../../src/hub/hub.ts";
 import type { Peer } from "../../../src/hub/outbox.ts";
 import type { HubView } from "../../../src/hub/viewer/hub-view.ts";
@@ -140,7 +140,7 @@ export class MemoryClient implements AsyncDisposable {
   }
 }
 
-/** Turns of the event loop enough for anything in memory that waits for nothing to be done. */
+/** Enough turns of the event loop to finish all work in memory. */
 export async function settled(count = 20): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-// Sessions in memory, for the hub: a small but whole SessionBackend. A session is its journal, an array of what happened.
+// Sessions in memory, for the hub: a small but complete SessionBackend. A session is its journal, an array of events.
 
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
@@ -70,7 +70,7 @@ export class MemorySession {
     this.sink?.({ kind: "output", offset, bytes, frame: encodeOutputFrame(this.id, offset, bytes) });
   }
 
-  /** Output that this process does not hear of, as when it could not keep up with the one that the session is in. */
+  /** Output that this process does not receive, as if it could not keep up with the session's host. */
   skip(output: string | Uint8Array): void {
     this.#record({ offset: this.end, bytes: bytesOf(output) });
     this.sink?.({ kind: "resync", ...this.screen });
@@ -95,7 +95,7 @@ export class MemorySession {
     this.sink?.({ kind: "lost", error });
   }
 
-  /** It ends with the beginning of a character where one is cut there. */
+  /** May end with the beginning of a character. */
   get screen() {
     const text = new TextEncoder().encode(`screen at ${this.end}.`);
     const { bytes } = this;
@@ -126,15 +126,15 @@ export class MemorySession {
 export class MemorySessions implements SessionBackend {
   readonly sessions = new Map<string, MemorySession>();
   readonly #events = new Emitter<ServerEvent>();
-  /** The last session of each id, also of one that is removed. */
+  /** The last session of each id, including removed ones. */
   readonly #last = new Map<string, MemorySession>();
-  /** What every view waits for before it answers, and a body before each piece. */
+  /** Every view waits for this before it answers, and a body before each piece. */
   turn: () => Promise<void> = async () => {};
-  /** What the answers of `list` and `get` wait for; they are those of the moment of the question. */
+  /** The answers of `list` and `get`, made at the call, wait for this. */
   answer: () => Promise<void> = async () => {};
-  /** What commands wait for. */
+  /** Commands wait for this. */
   command: () => Promise<void> = async () => {};
-  /** What the next views fail with. */
+  /** The errors of the next views. */
   readonly viewFailures: unknown[] = [];
   readonly views: View[] = [];
   pieceBytes = 64 * 1024;

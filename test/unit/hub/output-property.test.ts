@@ -27,7 +27,7 @@ type Step =
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "skip"; readonly bytes: number }
   | { readonly kind: "drop"; readonly part: number };
-/** A part of what there is, a named place, or nothing. */
+/** A part of the output, a named place, or nothing. */
 type From = number | "live" | "beyond" | undefined;
 
 const viewer = fc.nat(VIEWERS - 1);
@@ -74,7 +74,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** A client that knows which byte comes next, and checks every frame against it. */
 class CheckedClient {
   readonly client: MemoryClient;
-  /** What to do when the PONG with that number comes. */
+  /** Called when the PONG with that number arrives. */
   readonly #marks = new Map<number, () => void>();
   #mark = 0;
   /** The byte that comes next; undefined before anything came. */
@@ -143,7 +143,7 @@ class CheckedClient {
   #stdout(payload: Uint8Array): void {
     if (payload[0] === RESET[0]) {
       this.#drawn(payload.subarray(RESET.length));
-      // What is cut at that offset has not been sent.
+      // Output after that offset has not been sent.
       this.next = (this.next ?? 0) - incompleteUtf8Bytes(SOURCE.subarray(0, this.next));
       return;
     }
@@ -225,7 +225,7 @@ class World {
     }
   }
 
-  /** What the program writes next. */
+  /** The next output of the program. */
   #source(bytes: number): Uint8Array {
     const { end } = this.session;
     return SOURCE.subarray(end, end + bytes);

@@ -1,4 +1,4 @@
-// What docs/protocol.md says of git-notification is what the code has.
+// docs/protocol.md describes git-notification as the code has it.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { decodeEvent } from "../../../src/protocol/frame/event.ts";

@@ -81,7 +81,7 @@ function decodeAll(message: Uint8Array): void {
   DECODERS[type]?.(payload);
 }
 
-/** Whether the frame was decoded; throws whatever is neither of the two errors. */
+/** Whether the frame was decoded; throws any error but the two expected ones. */
 function survives(message: Uint8Array): boolean {
   try {
     decodeAll(message);

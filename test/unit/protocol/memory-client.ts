@@ -1,4 +1,4 @@
-// What the tests of the /ws client share: a client of the server in memory, and what it gets.
+// Shared by the tests of the /ws client: a client of the server in memory, and a record of its output.
 
 import { expect } from "vitest";
 import type { ReceivedOutput } from "../../../src/protocol/client/attachment.ts";
@@ -19,7 +19,7 @@ export function connect(server: MemoryServer, more: Partial<SessionSocketOptions
   return new SessionSocket({ ...own, ...more });
 }
 
-/** Puts together what arrives, and checks that offsets and frames tell the truth. */
+/** Concatenates the output, and checks its offsets and frames. */
 export function collect() {
   const parts: Uint8Array[] = [];
   const seen = {

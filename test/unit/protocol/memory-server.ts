@@ -14,7 +14,7 @@ import { encodeResync } from "../../../src/protocol/frame/resync.ts";
 
 export type MemorySession = {
   output: Uint8Array;
-  /** Bytes before this are not held: whoever asks for them gets RESYNC. */
+  /** Bytes before this are not held: a request for them gets RESYNC. */
   held: number;
   exitCode: number | undefined;
   readonly input: Uint8Array[];
@@ -52,12 +52,12 @@ export class MemoryServer {
   /** How many bytes before the asked offset output begins: a server that repeats. */
   overlap = 0;
   chunk = 64;
-  /** What `open` rejects with. */
+  /** The rejection of `open`. */
   refusal: unknown;
   /** Sent in front of the PONG, once. */
   errorsForCommands: ServiceError[] = [];
   isManual = false;
-  /** Whether an UNSUBSCRIBE also takes back what was not delivered yet. */
+  /** Whether an UNSUBSCRIBE also drops undelivered frames. */
   isDropping = false;
   opens = 0;
 
@@ -81,7 +81,7 @@ export class MemoryServer {
     return session;
   }
 
-  /** Offers what the sessions have to every open link. */
+  /** Offers the output of the sessions to every open link. */
   feed(): void {
     for (const link of this.links) {
       if (!link.isOpen) continue;

@@ -50,7 +50,7 @@ describe("the player", () => {
     readonly idleLimit?: number;
     /** How long each write takes. */
     readonly slowMs?: number;
-    /** What a person does, by the milliseconds since the start. */
+    /** Actions of the user, by milliseconds since the start. */
     readonly keys?: Readonly<Record<number, (clock: PlaybackClock, stop: AbortController) => void>>;
   };
 

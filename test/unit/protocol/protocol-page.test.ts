@@ -1,4 +1,4 @@
-// docs/protocol.md is what others program against: its test vectors, table of types and example code are checked here.
+// Checks the test vectors, the table of types and the example code of docs/protocol.md, which authors of clients use.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
@@ -77,14 +77,14 @@ const FRAMES: Readonly<Record<string, Uint8Array>> = {
 
 type Decoded = { readonly type: number; readonly sessionId: string; readonly payload: Uint8Array };
 
-/** What the page's code exports. */
+/** The exports of the page's code. */
 type Example = {
   decode(message: ArrayBuffer): Decoded;
   subscribe(sessionId: string, fromOffset: number): Uint8Array;
   show(terminal: RecordedTerminal, frame: Decoded, next: number): number;
 };
 
-/** What the example did to its terminal. */
+/** The calls of the example to its terminal. */
 class RecordedTerminal {
   readonly steps: string[] = [];
 

@@ -41,7 +41,7 @@ test("no byte is lost or moved, and no character is split, however the text is c
       const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length].sort(
         (a, b) => a - b,
       );
-      // The caller's buffer is used again: what is held back must be a copy.
+      // The caller reuses its buffer, so held bytes must be a copy.
       const taken = places
         .slice(1)
         .map((end, index) => characters.take(bytes.slice(places[index], end)).slice());

@@ -1,4 +1,4 @@
-// Locks what is on the wire to PROTOCOL_REVISION: two of our processes may be of different versions, and compare that.
+// Locks the wire format to PROTOCOL_REVISION, which processes of different versions compare.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { exitEvent, resizeEvent } from "../../../src/protocol/frame/event.ts";
@@ -24,7 +24,7 @@ import { KEY_NAMES, keyBytes } from "../../../src/protocol/keys.ts";
 import { MAX_FRAME_SESSION_ID_BYTES } from "../../../src/protocol/limits.ts";
 import { toHex, utf8 } from "./hex.ts";
 
-/** SHA-256 of WIRE for each revision that was. Add a line for a new revision; never change one. */
+/** SHA-256 of WIRE for each revision. Add a line for a new revision; never change one. */
 const LOCKED: Readonly<Record<number, string>> = {
   1: "c780697e42be2cceb285690a16f62a6ae9e8a9e6e8e0a60344436d7f536aeacc",
   2: "481b152f9862bbccff7ccd35da625422f67fd2a37344d480de85e980302e21dd",

@@ -1,4 +1,4 @@
-// What a client does with GOAWAY: it leaves in good order, comes back by itself, and says nothing of it for a while.
+// A client that gets GOAWAY leaves its link in order and opens another; its state stays planned for a while.
 import { expect, test, vi } from "vitest";
 import type { ConnectionState } from "../../../../src/protocol/client/connection.ts";
 import type { OpenLink } from "../../../../src/protocol/client/link.ts";

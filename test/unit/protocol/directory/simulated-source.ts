@@ -21,7 +21,7 @@ type Message = Extract<DirectoryInput, { kind: "source-up" | "change" | "outdate
 type Question = { readonly request: number; snapshot: SessionSnapshot | undefined };
 
 export type SimulationOptions = {
-  /** The watcher is told of the sessions of one owner alone. */
+  /** The watcher sees only the sessions of one owner. */
   readonly isFiltered: boolean;
   /** The source says no revisions: every change only says that the list is outdated. */
   readonly isUnnumbered: boolean;
@@ -29,7 +29,7 @@ export type SimulationOptions = {
 
 export class Simulation {
   readonly directory = new SessionDirectory();
-  /** What whoever hears the notifications alone knows. */
+  /** The sessions according to the notifications alone. */
   readonly mirror = new Map<string, SessionRecord>();
   readonly #options: SimulationOptions;
   readonly #sessions = new Map<string, SessionRecord>();
@@ -69,7 +69,7 @@ export class Simulation {
   settle(): void {
     this.#noticeOrConnect();
     this.#noticeOrConnect();
-    // That the last change was lost shows in the next one.
+    // The loss of the last change shows in the next one.
     this.#tell({ kind: "remote-left", remoteName: "nobody" }, true);
     for (let round = 0; round < 1_000; round++) {
       if (this.#connection?.length === 0 && this.#questions.length === 0) return;
@@ -80,7 +80,7 @@ export class Simulation {
     throw new Error("the watcher lists the source again and again");
   }
 
-  /** What the watcher may know of the source. */
+  /** The sessions of the source that the watcher may see. */
   get shown(): ReadonlyMap<string, SessionRecord> {
     return new Map(
       [...this.#sessions.values()].filter((one) => this.#shows(one)).map((one) => [keyOf(one), one]),
@@ -149,7 +149,7 @@ export class Simulation {
     );
   }
 
-  /** What was on its way is lost; an answer may still come. */
+  /** Undelivered changes are lost; an answer may still arrive. */
   #cut(): void {
     if (this.#connection === undefined) return;
     this.#connection = undefined;
@@ -209,7 +209,7 @@ export class Simulation {
     for (const told of this.directory.apply(input)) this.#hear(told);
   }
 
-  /** Throws where what is told is no history of sessions. */
+  /** Throws if the notifications are not a possible history of sessions. */
   #hear(told: DirectoryNotification): void {
     if (told.kind === "list-wanted") {
       this.#questions.push({ request: told.request, snapshot: undefined });

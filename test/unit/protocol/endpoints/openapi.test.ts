@@ -27,7 +27,7 @@ const Operation = z.strictObject({
     z.strictObject({ description: z.string().min(1), content: Content }),
   ),
 });
-/** As far as the specification of OpenAPI 3.1 goes into what is used here. */
+/** The part of OpenAPI 3.1 that is used here. */
 const Document = z.strictObject({
   openapi: z.literal("3.1.0"),
   info: z.strictObject({

@@ -14,7 +14,7 @@ import { hex, toHex, utf8 } from "../hex.ts";
 const EMPTY = new Uint8Array();
 const MAGICS: readonly Magic[] = ["VT", "TV"];
 
-/** What old clients and servers put on the wire (facts 1.12). */
+/** Frames of old clients and servers (facts 1.12). */
 const VECTORS = [
   {
     name: "an empty PING",
