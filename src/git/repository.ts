@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { succeeded } from "../lib/async/succeeded.ts";
 import { isErrno } from "../lib/fs/atomic-file.ts";
 import { ServiceError, unless } from "../protocol/errors.ts";
 import type { Git } from "./git.ts";
@@ -33,11 +34,21 @@ export async function repositoryMark(folder: string): Promise<string | undefined
   }
 }
 
+/** Without one of these git does not take a folder for a repository. */
+const GIT_DIR_ENTRIES = ["HEAD", "objects", "refs"];
+
+function isIn(folder: string, name: string): Promise<boolean> {
+  return succeeded(stat(join(folder, name)));
+}
+
 async function markOf(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path);
-    // The content of a file `.git` names the repository.
-    return `${path} ${found.ino} ${found.isFile() ? found.mtimeMs : ""}`;
+    // The content of a file `.git` names the repository. `git init` fills a folder step by step, and finds no repository before.
+    const content = found.isFile()
+      ? found.mtimeMs
+      : await Promise.all(GIT_DIR_ENTRIES.map((name) => isIn(path, name)));
+    return `${path} ${found.ino} ${content}`;
   } catch (error) {
     // Access is left for git to decide.
     return isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR") ? undefined : path;

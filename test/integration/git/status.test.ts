@@ -175,6 +175,18 @@ test("a repository inside another one is told from it when it comes and when it 
   await one.until((status) => status?.gitRepoPath === outer, "the outer repository");
 });
 
+test("a repository is found when git has completed its folder, although the folder was there before", async () => {
+  await using place = await StatusRoom.make();
+  const { room } = place;
+  const outer = await room.repository("outer");
+  const inner = join(outer, "folder");
+  await mkdir(join(inner, ".git"));
+  using one = await inside(place, inner);
+  expect(one.status).toMatchObject({ gitRepoPath: outer });
+  await room.git(inner, "init", "--quiet");
+  await one.checked((status) => status?.gitRepoPath === inner, "the inner repository");
+});
+
 test("a bare repository has a branch and no changes; inside a git directory it is that repository", async () => {
   await using place = await StatusRoom.make();
   const { room } = place;
