@@ -2,6 +2,7 @@ import type { Config, HostConfig } from "../config/config.ts";
 import { isOwnVariable } from "../lib/os/own-variables.ts";
 import type { Log } from "../log.ts";
 import type { Send } from "../protocol/client/send.ts";
+import { errorMessage } from "../protocol/errors.ts";
 import { EXTERNAL_HOST_TIMEOUT_MS, HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { ensureHost, findHost, type HostProgram } from "../remote/host-process.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
@@ -103,7 +104,7 @@ function userCgroups(log: Log): UserCgroups | undefined {
     return openUserCgroups();
   } catch (error) {
     // Most containers may not create any.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     log.debug({ reason }, "no control groups for users: only RLIMIT_NPROC limits their processes");
     return undefined;
   }

@@ -6,6 +6,7 @@ import { OPTIONS } from "../config/options/options.ts";
 import type { Flags } from "../config/sources/flags.ts";
 import { absolutePath, type ConfigFile, givenFor, sourceName } from "../config/sources/given.ts";
 import { checkTrustedPath, readTrustedFile } from "../lib/fs/trusted-path.ts";
+import { errorMessage } from "../protocol/errors.ts";
 import type { ProcessContext } from "./process-context.ts";
 
 /** The sources of the configuration. Throws ConfigError for an invalid or unreadable configuration file. */
@@ -27,7 +28,7 @@ async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promi
     return parseConfigFile({ path: resolve(path), name, ...(await contentOf(path, MAX_CONFIG_FILE_BYTES)) });
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new ConfigError([`${sourceName(given.source)}: cannot read the file: ${reason}`]);
   }
 }

@@ -7,7 +7,7 @@ import { type Client, createClient } from "../protocol/client/client.ts";
 import type { OpenLink } from "../protocol/client/link.ts";
 import type { Send } from "../protocol/client/send.ts";
 import type { SessionSocket } from "../protocol/client/session-socket.ts";
-import { isUnreachable, ServiceError } from "../protocol/errors.ts";
+import { errorMessage, isUnreachable, ServiceError } from "../protocol/errors.ts";
 import { createSender } from "../remote/send.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Values } from "./command.ts";
@@ -165,7 +165,7 @@ function accessToken({ env, cwd }: Pick<ProcessContext, "env" | "cwd">): string 
   try {
     return new TextDecoder().decode(readTrustedFile(resolve(cwd, path))).trimEnd();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new ConfigError([`TTYHQ_TOKEN_FILE: cannot read the file: ${reason}`]);
   }
 }

@@ -1,6 +1,6 @@
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { Secret } from "../lib/secret.ts";
-import { ServiceError } from "../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../protocol/errors.ts";
 
 /** A certificate with its intermediate certificates, and its key, in PEM form. */
 export type TlsIdentity = {
@@ -53,6 +53,6 @@ function reasonOf(cause: unknown): string {
   if (code === "ERR_OSSL_X509_KEY_VALUES_MISMATCH") {
     return "the key of --tls-key is not that of the certificate of --tls-cert";
   }
-  const detail = cause instanceof Error ? cause.message : String(cause);
+  const detail = errorMessage(cause);
   return `--tls-cert or --tls-key holds nothing that can be used: ${detail}`;
 }

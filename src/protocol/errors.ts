@@ -113,6 +113,11 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_STATUS, value);
 }
 
+/** For people: the message of an error, or the text of any other value that was thrown. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 export function isUnreachable(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === "host_unreachable";
 }

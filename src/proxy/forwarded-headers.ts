@@ -14,8 +14,6 @@ export type Voucher = {
   readonly host: string;
 };
 
-type ProxiedHead = RequestHead & { readonly headers: IncomingHttpHeaders };
-
 /** Some programs treat other characters, above all `_`, as equal to `-`. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 const PLAIN_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -41,7 +39,7 @@ const OF_PROXIES =
  * Throws as `refuseAmbiguous` and, because the next server parses the request again, `invalid_request` for a target
  * that is not a path, a missing Host, two body lengths, and control characters.
  */
-export function refuseUnforwardable(head: ProxiedHead): void {
+export function refuseUnforwardable(head: RequestHead): void {
   refuseAmbiguous(head);
   const { url = "", headers } = head;
   if (!url.startsWith("/"))
@@ -59,7 +57,7 @@ export function refuseUnforwardable(head: ProxiedHead): void {
 
 /** The client's headers without hop-by-hop headers, proxy cookies and proxy-only headers, and the proxy's own. */
 export function forwardedHeaders(
-  { headers }: Pick<ProxiedHead, "headers">,
+  { headers }: Pick<RequestHead, "headers">,
   voucher: Voucher,
   kind: "request" | "upgrade",
 ): IncomingHttpHeaders {

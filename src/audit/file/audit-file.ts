@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { isErrno, unlessMissing } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import type { Audit, AuditEntry } from "../entry.ts";
 import { type ChainHead, chainLines, hashOf } from "./chain.ts";
 import { auditLine } from "./line.ts";
@@ -239,7 +239,7 @@ function gapEntry(lost: number): readonly AuditEntry[] {
 }
 
 function unusable(path: string, cause: unknown): ServiceError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = errorMessage(cause);
   const message = `cannot write the audit log ${path} (${reason}): give another file with --audit-log`;
   return new ServiceError("start_failed", message, { cause });
 }

@@ -1,4 +1,5 @@
 // Where the chain continues after a start, and whether the log was changed meanwhile.
+import { errorMessage } from "../../protocol/errors.ts";
 import { type ChainHead, GENESIS, hashOf, linkOf } from "./chain.ts";
 import { linesOf } from "./log-lines.ts";
 import type { SealedHead } from "./sealed-head.ts";
@@ -15,7 +16,7 @@ export async function resumeChain(
 ): Promise<{ readonly chain: ChainHead; readonly reason: string | undefined }> {
   let unsealed: string | undefined;
   const sealed = await head.read().catch((error: unknown) => {
-    unsealed = error instanceof Error ? error.message : `${error}`;
+    unsealed = errorMessage(error);
     return undefined;
   });
   const newest = await scan(files.slice(-1), sealed);

@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { Backoff } from "../../lib/async/backoff.ts";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import { RETRY_FIRST_MS, RETRY_MAX_MS } from "../../protocol/limits.ts";
 import { hostHealth } from "../../remote/host-process.ts";
 import { isRunning } from "../../sessions/pty/process-tree.ts";
@@ -85,7 +85,7 @@ export class ClusterServer implements AsyncDisposable {
         if (!signal.aborted) notice(`${name} ended (${how}), starting it again`);
       } catch (error) {
         if (isFirst) return started.reject(error);
-        if (!signal.aborted) notice(error instanceof Error ? error.message : String(error));
+        if (!signal.aborted) notice(errorMessage(error));
       }
       // Repeated quick ends increase the pause.
       if (performance.now() - since > RETRY_MAX_MS) backoff.reset();

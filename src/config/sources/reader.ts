@@ -1,4 +1,5 @@
 import { Secret } from "../../lib/secret.ts";
+import { errorMessage } from "../../protocol/errors.ts";
 import {
   envOf,
   type FileOption,
@@ -152,7 +153,7 @@ export class OptionReader {
     try {
       return this.#sources.readFile(text);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       this.refuse(`${sourceName(source)}: cannot read the file: ${reason}`);
       return undefined;
     }

@@ -1,9 +1,11 @@
 // The remote's side of its tunnel to the HQ (--hq-dial): dials until it is disposed of.
+
 import { setTimeout as pause } from "node:timers/promises";
 import { Backoff } from "../../lib/async/backoff.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { outsideTraces } from "../../lib/trace.ts";
 import type { Log } from "../../log.ts";
+import { errorMessage } from "../../protocol/errors.ts";
 import {
   CONNECT_TIMEOUT_MS,
   HEALTH_CHECK_INTERVAL_MS,
@@ -56,10 +58,7 @@ export class OutboundTunnel implements AsyncDisposable {
     while (!signal.aborted) {
       this.#resting = new AbortController();
       const began = performance.now();
-      const reason = await this.#dialled().then(
-        () => "connection lost",
-        (error: unknown) => (error instanceof Error ? error.message : String(error)),
-      );
+      const reason = await this.#dialled().then(() => "connection lost", errorMessage);
       if (signal.aborted) return;
       if (performance.now() - began >= STABLE_LINK_MS) this.#backoff.reset();
       log.warn({ reason }, "no tunnel to the HQ");

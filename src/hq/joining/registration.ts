@@ -7,7 +7,7 @@ import { inTrace, newTrace } from "../../lib/trace.ts";
 import type { Log } from "../../log.ts";
 import type { Caller } from "../../protocol/client/caller.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import {
   CLOCK_CHECK_MS,
   CLOCK_JUMP_MS,
@@ -93,7 +93,7 @@ export class Registration implements AsyncDisposable {
     // The specification has no way to leave: an HQ that knows none removes the remote by its health check.
     await withDeadline(leave, HEALTH_CHECK_TIMEOUT_MS, "leaving the HQ").catch((error) => {
       const { name, url } = this.#request;
-      const reason = reasonOf(error);
+      const reason = errorMessage(error);
       this.#options.log.info({ name, url, reason }, "the HQ was not told that this remote stops");
     });
   }
@@ -164,7 +164,7 @@ export class Registration implements AsyncDisposable {
     this.#isRegistered = false;
     if (signal.aborted) return;
     this.registrations.add("failed");
-    log.warn({ name, url, reason: reasonOf(error) }, "not registered with the HQ");
+    log.warn({ name, url, reason: errorMessage(error) }, "not registered with the HQ");
     await pause(this.#backoff.next(), undefined, { signal }).catch(() => undefined);
   }
 
@@ -182,7 +182,7 @@ export class Registration implements AsyncDisposable {
       await hq.bytes(endpoints.refreshSessions, { params: { name }, body: { action, sessionId } });
     } catch (error) {
       // ttyhq's HQ also hears of it over its uplink, and reads the list when that is open again.
-      log.warn({ name, action, sessionId, reason: reasonOf(error) }, "session not announced to the HQ");
+      log.warn({ name, action, sessionId, reason: errorMessage(error) }, "session not announced to the HQ");
       // The registration makes it read the list, with this session.
       if (error instanceof ServiceError && error.status === 404) forgotten.abort();
     }
@@ -193,8 +193,4 @@ export class Registration implements AsyncDisposable {
 function isSame(now: HqIdentity, before: HqIdentity): boolean {
   const isYounger = now.instanceId === undefined && (now.uptime ?? 0) < (before.uptime ?? 0);
   return now.instanceId === before.instanceId && !isYounger;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -39,7 +39,7 @@ export async function keptRemoteKey(
   if (!mayMake) return undefined;
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  await writeJsonFile(path, { name, privateKey: pem }, OWNER_ONLY, { isDurable: true });
+  await writeJsonFile(path, { name, privateKey: pem }, OWNER_ONLY);
   return keyOf(name, privateKey);
 }
 

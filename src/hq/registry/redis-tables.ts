@@ -7,7 +7,7 @@ import { Emitter } from "../../lib/async/emitter.ts";
 import { formatRedisAddress, type RedisAddress } from "../../lib/net/redis-address.ts";
 import type { Seal } from "../../lib/seal.ts";
 import type { Log } from "../../log.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import {
   PROBE_LEASE_MS,
   PROBE_LEASE_PASSED_MS,
@@ -103,7 +103,7 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
       this.#following = this.#follow(await this.#connect());
     } catch (error) {
       const where = formatRedisAddress(this.#options.address);
-      throw new ServiceError("start_failed", `cannot use the registry at ${where}: ${textOf(error)}`);
+      throw new ServiceError("start_failed", `cannot use the registry at ${where}: ${errorMessage(error)}`);
     }
   }
 
@@ -167,7 +167,7 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
     } catch (error) {
       const problem = error instanceof ServiceError ? error : unavailable(error);
       // The reconnect reads everything anew.
-      link?.fail(textOf(problem.cause));
+      link?.fail(errorMessage(problem.cause));
       throw problem;
     }
   }
@@ -194,7 +194,7 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
         if (entries.length === 0) await this.#checkRevision(link);
       }
     } catch (error) {
-      return textOf(error);
+      return errorMessage(error);
     } finally {
       this.#link = undefined;
       link[Symbol.dispose]();
@@ -301,8 +301,4 @@ function redisLease(replicaId: string, run: RunScript): Lease & { leave(): Promi
     pass: async () => (await ask(PASS, `${PROBE_LEASE_PASSED_MS}`)) === 1,
     leave: () => ask(LEAVE),
   };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkOwnEntry, checkTrustedPath, trustContext } from "../../lib/fs/trusted-path.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 
 /** The sticky bit of shared directories such as /tmp. */
 const STICKY = 0o1000;
@@ -62,7 +62,7 @@ export function openControlDir(path: string, hostSocket?: string): ControlDir {
     }
     return files;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     const message = `cannot use ${path} as the control directory (${reason}): give one of your own with --control-dir`;
     throw new ServiceError("start_failed", message, { cause });
   }

@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promi
 import { basename, dirname, join } from "node:path";
 import { allOpened, isErrno, unlessMissing } from "../../lib/fs/atomic-file.ts";
 import { diskFault } from "../../lib/fs/disk-care.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import { createFiles, type JournalFiles } from "../journal/journal.ts";
 import type { SessionFiles } from "./control-dir.ts";
 
@@ -42,7 +42,7 @@ const NO_DESCRIPTORS =
 /** The error of a failed start of a session with files in `folder`. */
 export function launchFailed(cause: unknown, folder: string): ServiceError {
   const fault = diskFault(cause, folder);
-  const reason = fault ?? (cause instanceof Error ? cause.message : String(cause));
+  const reason = fault ?? errorMessage(cause);
   const code = fault === undefined ? "launch_failed" : "disk_failed";
   return new ServiceError(code, `the session could not be started: ${reason}`, { cause });
 }
