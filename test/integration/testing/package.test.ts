@@ -147,7 +147,7 @@ describe("the example for CI", () => {
       expect(junit.replaceAll("&quot;", '"')).toMatch(pattern);
     }
     const attachments = [...junit.matchAll(/\[\[ATTACHMENT\|(.+)\]\]/g)].map(([, path = ""]) => path);
-    const directory = join(project, "ttyhq-failures/a-screen-says-what-it-does-not");
+    const directory = join(project, "ttyhq-failures/a-screen-reports-its-differences");
     expect(attachments).toEqual(
       ["report.txt", "hq.log", "remote-1.log"].map((name) => join(directory, name)),
     );
