@@ -116,7 +116,7 @@ export class KubernetesCluster implements AsyncDisposable {
 
   async #reaches(name: string): Promise<boolean> {
     try {
-      await this.client.api.call(endpoints.refreshSessions, { params: { name }, body: {} });
+      await this.client.api.call({ ...endpoints.health, path: `/api/remotes/${name}/proxy/api/health` });
       return true;
     } catch (error) {
       if (error instanceof ServiceError && UNREACHED.includes(error.code)) return false;
