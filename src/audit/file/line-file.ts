@@ -41,7 +41,11 @@ export class LineFile implements AsyncDisposable {
       if (!status.isFile()) return new LineFile(handle, status, undefined);
       if ((status.mode & FOR_OTHERS) !== 0) await closeToOthers(handle, status.mode, { path, log });
       // The owner may lack the permission to read the file.
-      return new LineFile(handle, status, await tornEnd(path, status.size).catch(() => NOTHING));
+      const file = new LineFile(handle, status, await tornEnd(path, status.size).catch(() => NOTHING));
+      // Another server that writes or rotates at this moment has not been interrupted.
+      const isAlone = (await file.isAt(path)) && (await handle.stat()).size === status.size;
+      if (!isAlone) file.#torn = NOTHING;
+      return file;
     } catch (error) {
       await handle.close();
       throw error;
