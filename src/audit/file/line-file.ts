@@ -43,8 +43,8 @@ export class LineFile implements AsyncDisposable {
       // The owner may lack the permission to read the file.
       const file = new LineFile(handle, status, await tornEnd(path, status.size).catch(() => NOTHING));
       // Another server that writes or rotates at this moment has not been interrupted.
-      const isAlone = (await file.isAt(path)) && (await handle.stat()).size === status.size;
-      if (!isAlone) file.#torn = NOTHING;
+      const isAlone = async () => (await file.isAt(path)) && (await handle.stat()).size === status.size;
+      if (file.#torn.length > 0 && !(await isAlone())) file.#torn = NOTHING;
       return file;
     } catch (error) {
       await handle.close();
