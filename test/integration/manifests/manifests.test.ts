@@ -92,7 +92,7 @@ test("newer fields are in components of their own, which change HQ and remotes",
   const text = JSON.stringify(await composed(SPECIAL));
   expect(text.match(/"hostUsers":false/g)).toHaveLength(2);
   expect(text.match(/"appArmorProfile":\{"type":"RuntimeDefault"\}/g)).toHaveLength(2);
-  expect(text).toContain('"preStop":{"sleep":{"seconds":2}}');
+  expect(text).toContain('"preStop":{"sleep":{"seconds":5}}');
 });
 
 test("on OpenShift the namespace says which users and groups pods have, and name servers are reached there", async () => {
