@@ -287,8 +287,13 @@ export class Registry implements Disposable {
   #put(name: string, event: Extract<RemoteEvent, { type: "stored" | "read" | "registered" }>): void {
     const remote = event.type === "registered" ? event.remote : event.entry?.remote;
     const other = remote === undefined ? name : (this.#nameOf(remote.id) ?? name);
+    if (remote === undefined || other === name) return void this.#apply(name, event);
     const state = this.#states.get(other);
-    if (remote === undefined || other === name || !isRegistered(state)) return void this.#apply(name, event);
+    if (!isRegistered(state)) {
+      // It is down under its former name, and would come back under it.
+      void this.#apply(other, { type: "forgotten" });
+      return void this.#apply(name, event);
+    }
     if (state.isStored || state.remote.lastHeartbeat < remote.lastHeartbeat) {
       void this.#apply(other, { type: "removed", since: undefined });
       return void this.#apply(name, event);
@@ -298,7 +303,7 @@ export class Registry implements Disposable {
   }
 }
 
-/** By id. A remote that registers under another name may still be known as down under its former one. */
+/** By id. A remote that is down may have registered under another name. */
 function namesIn(states: ReadonlyMap<string, RemoteState>): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const [name, state] of states) {

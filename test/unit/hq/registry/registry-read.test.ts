@@ -5,7 +5,7 @@ import { SealedTable } from "../../../../src/hq/registry/tables.ts";
 import { NO_TEXTS, TablesFile } from "../../../../src/hq/registry/tables-file.ts";
 import { RegistryEntry } from "../../../../src/hq/remote-state.ts";
 import { settled } from "../memory-fleet.ts";
-import { MemoryStore, registration, SEAL } from "../memory-store.ts";
+import { expire, MemoryStore, registration, SEAL } from "../memory-store.ts";
 
 const THEN = "2026-01-01T00:00:00.000Z";
 const LATER = "2026-01-01T00:01:00.000Z";
@@ -51,6 +51,20 @@ test("a remote that another HQ removed is down unless it answers", async () => {
   const alive = await asking(since);
   await alive.answered(true);
   expect([alive.registry.size, alive.registry.down]).toEqual([1, []]);
+});
+
+test("a remote that is down and has registered at another HQ under another name keeps that name", async () => {
+  const tables = new TablesFile({ file: new MemoryStore() });
+  const table = new SealedTable(tables, SEAL, "remotes", RegistryEntry);
+  const now = () => new Date(LATER);
+  const registry = await Registry.open({ tables, seal: SEAL, isAlive: async () => true, now });
+  await registry.register(registration("a"));
+  await expire(registry, "a");
+  expect(await tables.commit([table.change("b", undefined, { remote: { ...a, name: "b" } })])).toBe(true);
+  await registry.recover();
+  await settled();
+  expect(registry.remotes.map(({ name }) => name)).toEqual(["b"]);
+  expect(registry.down).toEqual([]);
 });
 
 test("a remote that answers is stored again", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RegistryChange } from "../../../../src/hq/registry/registry.ts";
-import { MemoryStore, memoryRegistry, registration } from "../memory-store.ts";
+import { settled } from "../memory-fleet.ts";
+import { expire, MemoryStore, memoryRegistry, registration } from "../memory-store.ts";
 
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -47,6 +48,19 @@ describe("a registration", () => {
       ["joined", "b"],
     ]);
     expect(registry.remotes.map(({ name }) => name)).toEqual(["b"]);
+  });
+
+  test("under another name of a remote that is down replaces it, also while the disk is full", async () => {
+    const store = new MemoryStore();
+    const registry = await memoryRegistry({ store, isAlive: async () => true });
+    await registry.register(registration("a"));
+    await expire(registry, "a");
+    store.disk = Promise.reject(new Error("disk full"));
+    await registry.register(registration("b", { id: "id-of-a" }));
+    await registry.recover();
+    await settled();
+    expect(registry.remotes.map(({ name }) => name)).toEqual(["b"]);
+    expect(registry.down).toEqual([]);
   });
 
   test("of a name whose holder answers is refused and changes nothing", async () => {
