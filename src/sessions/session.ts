@@ -12,6 +12,7 @@ import {
   type SessionRecord,
   SIGNALS,
   type SignalName,
+  sizeText,
   type TerminalSize,
 } from "../protocol/schemas/session.ts";
 import type { Delivery, Sink } from "./backend.ts";
@@ -120,7 +121,7 @@ export class Session {
     this.#journal = journal;
     this.#unseen = [];
     this.#stored = { ...this.#stored, pid: pty.pid };
-    journal.note({ time: 0, offset: 0, kind: "r", data: `${this.size.cols}x${this.size.rows}` });
+    journal.note({ time: 0, offset: 0, kind: "r", data: sizeText(this.size) });
     return pty;
   }
 
@@ -250,7 +251,7 @@ export class Session {
     const last = this.#sizes.at(-1);
     if (last?.offset === batch.offset) this.#sizes.pop();
     this.#sizes.push({ ...size, offset: batch.offset });
-    this.#note(journal, "r", `${size.cols}x${size.rows}`);
+    this.#note(journal, "r", sizeText(size));
     this.#event(resizeEvent(size));
     this.#options.onChange(this, "changed");
   }

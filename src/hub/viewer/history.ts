@@ -3,7 +3,7 @@ import { collectBytes } from "../../lib/data/collect.ts";
 import { unless } from "../../protocol/errors.ts";
 import { type ResizeEvent, resizeEvent } from "../../protocol/frame/event.ts";
 import { decodeJson } from "../../protocol/frame/payload.ts";
-import type { TerminalSize } from "../../protocol/schemas/session.ts";
+import { parseSize, type TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 
@@ -28,8 +28,8 @@ export async function historySizes(
   const { body } = await backend.view(sessionId, { kind: "events", from }, signal);
   const events = JournalEvents.safeParse(await journalEvents(body)).data ?? [];
   return events.flatMap(({ kind, offset, data }) => {
-    const [, cols, rows] = /^(\d+)x(\d+)$/.exec(data ?? "") ?? [];
-    return kind === "r" && cols !== undefined ? [{ offset, cols: Number(cols), rows: Number(rows) }] : [];
+    const size = kind === "r" ? parseSize(data) : undefined;
+    return size === undefined ? [] : [{ offset, ...size }];
   });
 }
 

@@ -7,7 +7,7 @@ import {
   MAX_PENDING_COMMANDS,
   MAX_UNSENT_BYTES,
 } from "../limits.ts";
-import { type SignalName, TerminalSize } from "../schemas/session.ts";
+import { type SignalName, sizeText, TerminalSize } from "../schemas/session.ts";
 import type { Connection } from "./connection.ts";
 import type { Link } from "./link.ts";
 
@@ -51,7 +51,7 @@ export class CommandSender {
 
   async resize(sessionId: string, size: TerminalSize): Promise<void> {
     if (!TerminalSize.safeParse(size).success) {
-      throw new ServiceError("invalid_request", `${size.cols}x${size.rows} is not a valid terminal size`);
+      throw new ServiceError("invalid_request", `${sizeText(size)} is not a valid terminal size`);
     }
     await this.#command(FrameType.RESIZE, sessionId, encodeSize(size));
   }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { keyOf } from "../directory/session-change.ts";
 import { GitNotification } from "../schemas/follow.ts";
-import { type GitStatus, SessionRecord, type TerminalSize } from "../schemas/session.ts";
+import { type GitStatus, SessionRecord, sizeText, type TerminalSize } from "../schemas/session.ts";
 import { SessionViewer } from "../schemas/viewer.ts";
 import { decodeJson } from "./payload.ts";
 
@@ -134,7 +134,7 @@ export function isSessionChange({ type }: ServerEvent): boolean {
 }
 
 export function resizeEvent(size: TerminalSize): ResizeEvent {
-  return { kind: "resize", dimensions: `${size.cols}x${size.rows}`, cols: size.cols, rows: size.rows };
+  return { kind: "resize", dimensions: sizeText(size), cols: size.cols, rows: size.rows };
 }
 
 /** `undefined` if the counts are unknown: outside a repository, or in a bare one. */

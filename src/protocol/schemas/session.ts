@@ -32,6 +32,17 @@ function withoutNul(maxLength: number): z.ZodString {
 export const TerminalSize = z.object({ cols: Extent, rows: Extent });
 export type TerminalSize = z.infer<typeof TerminalSize>;
 
+/** As in recordings and events: `80x24`. */
+export function sizeText({ cols, rows }: TerminalSize): string {
+  return `${cols}x${rows}`;
+}
+
+/** The inverse of `sizeText`. `undefined` if the text is no size of a terminal. */
+export function parseSize(text: string | undefined): TerminalSize | undefined {
+  const [cols, rows] = (text ?? "").split("x").map(Number);
+  return TerminalSize.safeParse({ cols, rows }).data;
+}
+
 const Env = z.record(
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "letters, digits and underscores, not starting with a digit"),
   withoutNul(131_072),

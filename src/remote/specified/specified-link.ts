@@ -21,7 +21,7 @@ import {
   SubscribeFlag,
 } from "../../protocol/frame/payload.ts";
 import { encodeResync } from "../../protocol/frame/resync.ts";
-import type { SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
+import { parseSize, type SessionRecord, type TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 
 /** Interval of lists while there are subscriptions. A session that is not running and silent for as long has ended. */
@@ -227,9 +227,8 @@ export class SpecifiedLink implements Link {
   /** Exit and resize may lack fields that ours have (facts 1.8). */
   #event(sessionId: string, payload: Uint8Array): void {
     const event: Readonly<Record<string, unknown>> = Object(decodeJson(payload));
-    const [, cols, rows] = /^(\d+)x(\d+)$/.exec(String(event.dimensions)) ?? [];
-    if (event.kind === "resize" && cols !== undefined) {
-      const size = { cols: Number(cols), rows: Number(rows) };
+    const size = event.kind === "resize" ? parseSize(String(event.dimensions)) : undefined;
+    if (size !== undefined) {
       this.#parts.onResized(sessionId, size);
       return;
     }

@@ -2,6 +2,7 @@
 // the journal on request, and written beside it at the end.
 import { isUtf8 } from "node:buffer";
 import { rename, rm, writeFile } from "node:fs/promises";
+import { parseSize } from "../../protocol/schemas/session.ts";
 import { WholeCharacters } from "../../protocol/whole-characters.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import type { StoredSession } from "../storage/stored-session.ts";
@@ -58,10 +59,10 @@ export async function writeRecording(stored: StoredSession, files: SessionFiles)
 
 /** The size of the first record: that of the session may have changed since. */
 function headerOf(stored: StoredSession, first: JournalEntry | undefined): Uint8Array {
-  const [width, height] = first?.kind === "r" ? first.data.split("x").map(Number) : [];
+  const { cols, rows } = (first?.kind === "r" ? parseSize(first.data) : undefined) ?? stored;
   return castHeader({
-    width: width ?? stored.cols,
-    height: height ?? stored.rows,
+    width: cols,
+    height: rows,
     timestamp: Math.floor(Date.parse(stored.created) / 1000),
     command: stored.command.join(" "),
     title: stored.name,

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { appendFile, readdir, readFile, stat, truncate } from "node:fs/promises";
 import { basename } from "node:path";
 import { isDiskFault } from "../../lib/fs/disk-care.ts";
+import { parseSize } from "../../protocol/schemas/session.ts";
 import {
   eventLine,
   exitData,
@@ -126,10 +127,10 @@ async function readSummary(
 }
 
 function addSize(sizes: SizeChange[], event: JournalEvent): void {
-  const [cols, rows] = (event.data ?? "").split("x").map(Number);
-  if (cols === undefined || rows === undefined || !(cols > 0 && rows > 0)) return;
+  const size = parseSize(event.data);
+  if (size === undefined) return;
   if (sizes.at(-1)?.offset === event.offset) sizes.pop();
-  sizes.push({ offset: event.offset, cols, rows });
+  sizes.push({ offset: event.offset, ...size });
 }
 
 /** Room for the record of the initial size. */

@@ -8,7 +8,7 @@ import {
   type TimedEvent,
   Timeline,
 } from "../../protocol/playback.ts";
-import { TerminalSize } from "../../protocol/schemas/session.ts";
+import { parseSize, TerminalSize } from "../../protocol/schemas/session.ts";
 import { type Appearance, Emulator } from "../terminal/emulator/emulator.ts";
 import { Sizing } from "../terminal/sizing.ts";
 import { RecordedEvents } from "./recorded-events.ts";
@@ -308,9 +308,8 @@ function writing(emulator: Emulator, { resize }: Pick<Emulator, "resize"> = emul
   return {
     write: (text: string) => written(emulator, encoder.encode(text)),
     onEvent: ({ code, data }: TimedEvent): void => {
-      const [cols, rows] = data.split("x").map(Number);
-      const size = TerminalSize.safeParse({ cols, rows });
-      if (code === "r" && size.success) resize.call(emulator, size.data);
+      const size = code === "r" ? parseSize(data) : undefined;
+      if (size !== undefined) resize.call(emulator, size);
     },
   };
 }
