@@ -3,6 +3,7 @@
 #include <node_api.h>
 #include <stdbool.h>
 
+#include "argument.h"
 #include "peer.h"
 #ifdef __APPLE__
 #include "process.h"
@@ -13,14 +14,8 @@
 // node-pty opens pty masters without close-on-exec, so every program would inherit the terminals of all sessions
 // started before it, could type into them, and would keep them open after the host has died.
 static napi_value set_close_on_exec(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value argument;
   int32_t fd;
-  if (napi_get_cb_info(env, info, &argc, &argument, NULL, NULL) != napi_ok || argc < 1 ||
-      napi_get_value_int32(env, argument, &fd) != napi_ok) {
-    napi_throw_type_error(env, NULL, "setCloseOnExec wants a file descriptor");
-    return NULL;
-  }
+  if (!read_number(env, info, "setCloseOnExec wants a file descriptor", &fd)) return NULL;
   if (fcntl(fd, F_SETFD, FD_CLOEXEC) == -1) napi_throw_error(env, NULL, "fcntl(F_SETFD) failed");
   return NULL;
 }

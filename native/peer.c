@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "argument.h"
+
 static int find_user(int fd, uid_t *user) {
 #ifdef __linux__
   struct ucred peer;
@@ -22,15 +24,10 @@ static int find_user(int fd, uid_t *user) {
 }
 
 napi_value peer_user(napi_env env, napi_callback_info info) {
-  size_t count = 1;
-  napi_value argument, result;
+  napi_value result;
   int32_t fd;
   uid_t user = 0;
-  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count < 1 ||
-      napi_get_value_int32(env, argument, &fd) != napi_ok) {
-    napi_throw_type_error(env, NULL, "peerUser wants a file descriptor");
-    return NULL;
-  }
+  if (!read_number(env, info, "peerUser wants a file descriptor", &fd)) return NULL;
   int problem = find_user(fd, &user);
   if (napi_create_int64(env, problem == 0 ? (int64_t)user : -problem, &result) != napi_ok) return NULL;
   return result;

@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "argument.h"
+
 enum { TRIES = 10 };
 
 // Returns what the caller frees, or NULL. The list may grow between the question for its size and the one for itself.
@@ -22,23 +24,10 @@ static void *ask(int *name, unsigned words, size_t *size) {
   return NULL;
 }
 
-static int read_pid(napi_env env, napi_callback_info info, int *pid) {
-  size_t count = 1;
-  napi_value argument;
-  int32_t value;
-  if (napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count < 1 ||
-      napi_get_value_int32(env, argument, &value) != napi_ok) {
-    napi_throw_type_error(env, NULL, "a pid is wanted");
-    return 0;
-  }
-  *pid = value;
-  return 1;
-}
-
 napi_value read_processes(napi_env env, napi_callback_info info) {
-  int pid;
+  int32_t pid;
   napi_value result, value;
-  if (!read_pid(env, info, &pid) || napi_create_array(env, &result) != napi_ok) return NULL;
+  if (!read_number(env, info, "a pid is wanted", &pid) || napi_create_array(env, &result) != napi_ok) return NULL;
   int name[] = {CTL_KERN, KERN_PROC, pid == 0 ? KERN_PROC_ALL : KERN_PROC_PID, pid};
   size_t size = 0;
   struct kinfo_proc *all = ask(name, pid == 0 ? 3 : 4, &size);
@@ -64,9 +53,9 @@ napi_value read_processes(napi_env env, napi_callback_info info) {
 }
 
 napi_value read_arguments(napi_env env, napi_callback_info info) {
-  int pid;
+  int32_t pid;
   napi_value result;
-  if (!read_pid(env, info, &pid)) return NULL;
+  if (!read_number(env, info, "a pid is wanted", &pid)) return NULL;
   int name[] = {CTL_KERN, KERN_PROCARGS2, pid};
   size_t size = 0;
   void *found = ask(name, 3, &size);
