@@ -289,13 +289,10 @@ export class Registry implements Disposable {
     const other = remote === undefined ? name : (this.#nameOf(remote.id) ?? name);
     if (remote === undefined || other === name) return void this.#apply(name, event);
     const state = this.#states.get(other);
-    if (!isRegistered(state)) {
-      // It is down under its former name, and would come back under it.
-      void this.#apply(other, { type: "forgotten" });
-      return void this.#apply(name, event);
-    }
-    if (state.isStored || state.remote.lastHeartbeat < remote.lastHeartbeat) {
-      void this.#apply(other, { type: "removed", since: undefined });
+    if (!isRegistered(state) || state.isStored || state.remote.lastHeartbeat < remote.lastHeartbeat) {
+      // One that is down would come back under its former name.
+      const isDown = !isRegistered(state);
+      void this.#apply(other, isDown ? { type: "forgotten" } : { type: "removed", since: undefined });
       return void this.#apply(name, event);
     }
     if (event.type !== "registered") void this.#apply(name, { ...event, type: "stored", entry: undefined });
