@@ -154,6 +154,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two HQs", () => 
     );
     await show.finish();
     expect(show.reconnects).toBeGreaterThan(0);
+    expect(staying.ms).toBeLessThan(longestMs);
     expect(ms - staying.ms).toBeLessThan(longestMs);
   }
 
