@@ -44,7 +44,7 @@ describe.each(["a server", "a remote of an HQ"])("a session of %s", (where) => {
   const startCat = (): Promise<SessionRecord> =>
     owner.start({ command: ["cat"], cwd: "/", remoteId: where === "a server" ? "local" : workerId });
 
-  test("a guest who may type does not resize, nor reset the size, in any way", async () => {
+  test("a guest with a link to type cannot resize or reset the size, over HTTP or the WebSocket", async () => {
     const session = await startCat();
     const made = await owner.share(session, "type");
     expect(made).toMatchObject({ resize: false });

@@ -142,7 +142,7 @@ describe.each(["view", "type"] as const)("a guest who may %s", (mode) => {
   });
 });
 
-test("a guest who may only watch can neither type nor resize, in any way", async () => {
+test("a guest with a view link cannot type or resize, over HTTP or the WebSocket", async () => {
   const session = await startCat();
   const guest = guestOf(await owner.share(session, "view"));
   const path = `/api/sessions/${session.id}`;
