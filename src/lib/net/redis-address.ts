@@ -1,4 +1,5 @@
 import { Secret } from "../secret.ts";
+import { urlHost } from "./address.ts";
 
 export type RedisHost = {
   /** IPv6 addresses without brackets. */
@@ -57,7 +58,7 @@ function parsePlain(text: string, defaultPort: number): RedisAddress | undefined
   const [, database] = /^\/?(\d{0,4})$/.exec(url.pathname) ?? [];
   const login = loginOf(url.username, url.password);
   if (url.search !== "" || url.hash !== "" || database === undefined || login === undefined) return undefined;
-  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const host = urlHost(url);
   const port = url.port === "" ? defaultPort : Number(url.port);
   const isTls = url.protocol === "rediss:";
   return { isTls, hosts: [{ host, port }], database: Number(database), ...login, sentinel: undefined };

@@ -1,5 +1,6 @@
 // Short messages at the edge of the page: results and failures.
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { errorMessage } from "../../protocol/errors.ts";
 import { plainWords } from "../machines/outage.ts";
 
 export type Notice = { readonly id: number; readonly tone: "info" | "error"; readonly text: string };
@@ -24,7 +25,7 @@ export class Notices implements Disposable {
   /** Shows the action that failed and the reason. */
   failed(what: string, error: unknown): void {
     const plain = plainWords(error);
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     this.told({ tone: "error", text: plain === undefined ? `${what}: ${why}` : `${what}. ${plain}` });
   }
 
