@@ -141,6 +141,15 @@ test("without WebGL the terminal is drawn with elements", async () => {
   await page.page.locator(".xterm-rows").getByText("drawn-2", { exact: true }).waitFor();
 });
 
+test("without WebGL a blinking cursor costs no frames while nothing happens", async () => {
+  await using page = await openShell();
+  await page.enter("printf '\\033[1 q'; echo asked");
+  await page.shows("\nasked\n");
+  const cursor = page.page.locator(".xterm-cursor-blink");
+  await cursor.waitFor({ state: "attached" });
+  expect(await cursor.evaluate((element) => element.getAnimations().length)).toBe(0);
+});
+
 test("a phone has the keys that its keyboard lacks", async () => {
   const phone = { viewport: { width: 390, height: 700 }, isMobile: true, hasTouch: true };
   await using page = await stage().chromium.open(stage().server.url, phone);
