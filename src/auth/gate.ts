@@ -131,14 +131,15 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     keys: modes.sshKeys ? keyLoginOf(options, users, records.tickets) : undefined,
   });
   const prove = chain(waysOf(modes, options, parts));
-  const admit = admission(users, groupsOf(modes, options));
+  const groups = groupsOf(modes, options);
+  const admit = admission(users, groups);
   const checked = checkAccounts(
     {
       authenticate: async (request) => await admit(await prove(request), request),
       whenOver: (principal, over) => tokens.whenOver(principal, over),
     },
     {
-      ...{ accounts, log, users, creatorOf: (shareId) => shares?.creatorOf(shareId) },
+      ...{ accounts, log, users, groupsOf: groups, creatorOf: (shareId) => shares?.creatorOf(shareId) },
       hasSystemUsers: isRoot || modes.password?.kind === "system" || modes.sshKeys,
     },
   );

@@ -177,6 +177,11 @@ async function answerOf({ name, endpoint, route }: Mounted, exchange: Exchange):
     if (!response.writableFinished || request.method === "HEAD") abort.abort();
   });
   await authorise(endpoint, exchange);
+  // The body may arrive long after the head, and its login may end meanwhile.
+  using _login =
+    seen.principal && !request.complete
+      ? options.whenOver(seen.principal, () => request.destroy())
+      : undefined;
   const { params, query } = request;
   // Read after the call was counted; without a login only a short body.
   const limit = seen.principal === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES;

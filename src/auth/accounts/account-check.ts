@@ -10,7 +10,9 @@ import type { Accounts } from "./accounts.ts";
 
 type AccountCheckOptions = {
   readonly accounts: Pick<Accounts, "status">;
-  readonly users: Pick<Users, "isOwn" | "mayLogIn">;
+  readonly users: Pick<Users, "isOwn" | "mayLogIn" | "standing">;
+  /** If they may give users a role. */
+  readonly groupsOf?: ((user: string) => Promise<readonly string[]>) | undefined;
   readonly creatorOf: (shareId: string) => Creator | undefined;
   /** Whether all other users who log in here are system users. */
   readonly hasSystemUsers: boolean;
@@ -28,7 +30,8 @@ type Logins = {
  * The same, without callers whose account does not exist or may not log in (expired, no login shell): ServiceError
  * `unauthorized`, and `internal_error` if the system does not answer. A user named by a proxy or an HQ need not have an
  * account here, but a closed one counts. For a guest the creator of the share link is checked: the guest's input runs as
- * that user. Open connections end when the account is closed; no answer from the system closes nothing.
+ * that user. Open connections end when the account is closed or its groups give it another role; no answer from the
+ * system closes nothing.
  */
 export function checkAccounts({ authenticate, whenOver }: Logins, options: AccountCheckOptions): Logins {
   const { log, intervalMs = ACCOUNT_MEMORY_MS } = options;
@@ -46,10 +49,12 @@ export function checkAccounts({ authenticate, whenOver }: Logins, options: Accou
       const { user } = principal;
       const check = async (): Promise<void> => {
         const reason = await refusalOf(principal, options);
-        if (reason === undefined || watch.disposed) return;
+        const hasChanged = reason === undefined && (await hasOtherRole(principal, options));
+        if (watch.disposed || !(hasChanged || reason !== undefined)) return;
         watch.dispose();
-        log.info({ user, reason }, "login of a closed account ended");
-        over("account closed");
+        if (hasChanged) log.info({ user }, "connection of a user with another role ended");
+        else log.info({ user, reason }, "login of a closed account ended");
+        over(hasChanged ? "role changed" : "account closed");
       };
       const failed = (error: unknown): void => log.warn({ error, user }, "an account could not be checked");
       const timer = setInterval(() => void check().catch(failed), intervalMs).unref();
@@ -76,6 +81,17 @@ async function refusalOf(
   const { account, refusal } = await accounts.status(user);
   if (account !== undefined) return refusal;
   return through === "login" ? "there is no such user" : undefined;
+}
+
+/** Whether a new request with that login would have another role. */
+async function hasOtherRole(
+  principal: Principal,
+  { users, groupsOf }: AccountCheckOptions,
+): Promise<boolean> {
+  const { user, rights } = principal;
+  if (groupsOf === undefined || !("role" in rights) || creatorOf(principal).through !== "login") return false;
+  const { rights: now } = users.standing(user, await groupsOf(user));
+  return "role" in now && now.role !== rights.role;
 }
 
 /** Logins by a system password or key. */

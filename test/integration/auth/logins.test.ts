@@ -8,6 +8,7 @@ import type { LoginRecord } from "../../../src/protocol/schemas/login.ts";
 import { headOf } from "../harness/answer-head.ts";
 import { AuditLog } from "../harness/audit-log.ts";
 import { ask } from "../harness/http.ts";
+import { postWithoutBody } from "../harness/late-body.ts";
 import { logIn, PASSWORD, USERNAME } from "../harness/password-server.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { People, Person } from "../harness/people.ts";
@@ -92,6 +93,18 @@ test("a login is invisible to other users", async () => {
   expect((await other.ask("/api/auth/logins?all=1")).json.code).toBe("forbidden");
   expect((await one.ask("/api/sessions")).status).toBe(200);
 });
+
+test.each(["/api/auth/tokens", "/api/sessions", "/api/sessions/ID/files?name=late"])(
+  "a POST to %s whose body has not come is cut off when its login ends",
+  async (path) => {
+    const [mine, lost] = [await admin(), await admin()];
+    const { id } = await mine.start({ command: ["cat"], cwd: "/tmp" });
+    const answer = await postWithoutBody(lost, path.replace("ID", id));
+    const login = await currentOf(lost);
+    expect((await mine.ask(`/api/auth/logins/${login.id}`, { method: "DELETE" })).status).toBe(200);
+    expect(await answer()).toBe("");
+  },
+);
 
 test("an admin sees and ends everybody's", async () => {
   const [boss, one] = [await admin(), Person.named(server, people.one)];

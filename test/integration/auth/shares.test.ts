@@ -10,6 +10,7 @@ import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { NewShare } from "../../../src/protocol/schemas/share.ts";
 import { bestTime } from "../harness/best-time.ts";
 import type { Question } from "../harness/http.ts";
+import { postWithoutBody } from "../harness/late-body.ts";
 import { logIn, PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
 import { TestServer } from "../harness/test-server.ts";
@@ -215,6 +216,15 @@ test("a revoked link opens nothing, and its guests are disconnected within a sec
   expect(await owner.ask(`${path}/${revoked.id}`, { method: "DELETE" })).toMatchObject(
     refused(404, "share_not_found"),
   );
+});
+
+test("what a guest began to type over HTTP is cut off when the link is revoked", async () => {
+  const session = await startCat();
+  const link = await owner.share(session, "type");
+  const answer = await postWithoutBody(guestOf(link), `/api/sessions/${session.id}/input`);
+  const path = `/api/sessions/${session.id}/shares/${link.id}`;
+  expect((await owner.ask(path, { method: "DELETE" })).status).toBe(200);
+  expect(await answer()).toBe("");
 });
 
 test("removing a session removes its links, which do not open a later session of the same id", async () => {

@@ -1,7 +1,7 @@
 import { mkdtempDisposable, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Accounts } from "../../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../../src/auth/gate.ts";
 import { openFactorFile } from "../../../src/auth/passkey/factor-store.ts";
@@ -159,4 +159,27 @@ test("a remote authenticates its HQ by the token of this start, with and without
     if (mode.mode === "none") expect((await again).method).toBe("none");
     else await expect(again).rejects.toMatchObject(refused);
   }
+});
+
+test("what is open ends when its user has left the group that gave the role", async () => {
+  await using place = await scratch();
+  const accounts = new Accounts(() => performance.now());
+  const account = { name: "ada", uid: 1000, gid: 1000, home: "/", shell: "/bin/sh" };
+  vi.spyOn(accounts, "status").mockResolvedValue({ account });
+  const groups = vi.spyOn(accounts, "groups").mockResolvedValue(["ops"]);
+  const roles = [{ group: "ops", role: "operator" }] as const;
+  const config = { ...LOGIN, sshKeys: true, roles, allowUsers: ["ada"] };
+  const gate = await place.open(config, Secret.fromText("s".repeat(32)), { accounts, isRoot: true });
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { token } = await gate.tokens.issue("ada", "ssh-key", { address });
+  const principal = await gate.authenticate(claims(token));
+  expect(principal.rights).toMatchObject({ role: "operator" });
+  const reasons: string[] = [];
+  using _watch = gate.whenOver(principal, (reason) => reasons.push(reason));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(reasons).toEqual([]);
+  groups.mockResolvedValue([]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(reasons).toEqual(["role changed"]);
 });

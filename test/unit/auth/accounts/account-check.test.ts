@@ -35,7 +35,11 @@ function stage(
       },
     },
     creatorOf: (shareId) => ({ user: shareId === "of-ada" ? "ada" : "root", through: Way.parse(through) }),
-    users: { isOwn: (user) => user === "root", mayLogIn: () => isAllowed },
+    users: {
+      isOwn: (user) => user === "root",
+      mayLogIn: () => isAllowed,
+      standing: () => ({ rights: OWN }),
+    },
     ...{ hasSystemUsers, intervalMs: 1, log: { info: () => {}, warn: () => {} } },
   });
   return { system, ask: () => authenticate(BARE), whenOver };
