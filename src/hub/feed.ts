@@ -222,7 +222,9 @@ export class Feed implements Disposable {
 
   /** Resolves when the upstream delivers what this reader requests. Throws, and keeps the former flags, if it does not answer. */
   async want(reader: FeedReader, flags: number): Promise<void> {
-    const before = this.#readers.get(reader) ?? 0;
+    const before = this.#readers.get(reader);
+    // It left while its subscription was opened.
+    if (before === undefined) return;
     this.#readers.set(reader, flags & UPSTREAM_FLAGS);
     try {
       await this.#settle();

@@ -245,7 +245,7 @@ export class Hub implements ViewerHub, Disposable {
 
   /** Feeds are shared, so the client's own view of the sessions decides whether it may have one. */
   async openFeed(sessions: SessionBackend, sessionId: string, flags: number): Promise<Feed> {
-    if (sessions !== this.#backend) await sessions.get(sessionId);
+    if (sessions !== this.#backend) await sessions.find(sessionId);
     const sharedFeed = this.#feeds.get(sessionId) ?? {
       opening: Feed.open(this.#backend, sessionId, flags),
       feed: undefined,

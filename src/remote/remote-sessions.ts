@@ -238,6 +238,8 @@ export class RemoteSessions implements SessionBackend {
 
   async subscribe(id: string, sink: Sink, flags = Stdout | Events): Promise<Subscription> {
     const record = await this.find(id);
+    // Nothing opens an uplink without a target, and all further frames of the client would wait.
+    if (this.#peer === undefined) throw hasLeft();
     await this.#socket.opened(LINK_TIMEOUT_MS);
     const events = this.#afterRecord(record, sink);
     const subscription = await followSession(this.#socket, record, flags, { sink, events });
@@ -277,7 +279,7 @@ export class RemoteSessions implements SessionBackend {
   }
 
   get #reachable(): Peer {
-    if (this.#peer === undefined) throw new ServiceError("host_unreachable", "it has left");
+    if (this.#peer === undefined) throw hasLeft();
     return this.#peer;
   }
 
@@ -318,6 +320,10 @@ export class RemoteSessions implements SessionBackend {
     this.#socket[Symbol.dispose]();
     this.#peer?.sender[Symbol.dispose]();
   }
+}
+
+function hasLeft(): ServiceError {
+  return new ServiceError("host_unreachable", "it has left");
 }
 
 function newsEvent(news: DirectoryNews): ServerEvent {

@@ -76,6 +76,8 @@ export class FileTransfers {
       write: async (bytes: Uint8Array): Promise<void> => {
         // Bytes beyond the announced length would be taken for the next answer on the connection.
         if (left === undefined || bytes.length > left) throw changed(path);
+        // A worker that does not wait for its reader would fill the memory.
+        if (writer.desiredSize === 0) throw new ServiceError("git_failed", `${path} was sent too fast`);
         left -= bytes.length;
         await writer.write(bytes);
       },

@@ -343,6 +343,8 @@ export class LocalSessions implements SessionBackend {
   }
 
   async #discard(session: Session): Promise<void> {
+    // The id may belong to a later session by now.
+    if (this.#sessions.get(session.id) !== session) return;
     this.#sessions.delete(session.id);
     session.enter(undefined);
     // Before the files are removed: the id is free at once.
@@ -363,9 +365,12 @@ export class LocalSessions implements SessionBackend {
     return new Retention({ keep, controlDir, log, list: () => this.all(), discard });
   }
 
-  #keep(finishing: Promise<void>): void {
+  /** Work in the background; its failure, as of a disk, ends neither the process nor other work. */
+  #keep(work: Promise<void>): void {
+    const failed = (error: unknown): void =>
+      this.#options.log.error({ error }, "files of a session not kept");
+    const finishing = work.catch(failed).finally(() => this.#finishing.delete(finishing));
     this.#finishing.add(finishing);
-    void finishing.finally(() => this.#finishing.delete(finishing));
   }
 
   #session(id: string): Session {

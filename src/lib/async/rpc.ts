@@ -128,9 +128,13 @@ export class RpcPeer {
     if (handler === undefined) throw new Error(`unknown method ${method}`);
     const call = new AbortController();
     const run = handler(input, call.signal);
-    if (id === undefined) return void run();
-    this.#running.set(id, call);
     const result = (async () => await run())();
+    if (id === undefined) {
+      // As for a malformed message: the other side may be hostile, and must not end this process.
+      result.catch((error: Error) => this.#stream.destroy(error));
+      return;
+    }
+    this.#running.set(id, call);
     void result
       .then(
         (answer) => this.#send({ id, answer }),

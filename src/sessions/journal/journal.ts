@@ -66,9 +66,10 @@ export class Journal {
     return this.#gaps;
   }
 
-  /** Offset of the first byte in memory. */
+  /** Offset from which all bytes are in memory. */
   get heldFrom(): number {
-    return this.#queue.start ?? this.#beyond.start ?? this.#end;
+    const { start, gone } = this.#beyond;
+    return (gone > 0 ? start : (this.#queue.start ?? start)) ?? this.#end;
   }
 
   /** The size limit was reached. */

@@ -55,6 +55,8 @@ async function journalSource(session: Session, outputBytes: number): Promise<Bas
 
 /** The last 4 MiB from memory and from the file. */
 async function heldSource(session: Session, journal: Journal): Promise<BasedSource> {
+  // The journal has no output that is still batched, which came while a write was awaited.
+  session.flush();
   const { id, outputBytes, size, files, gaps } = session;
   const held = journal.read(0, outputBytes);
   const fileEnd = positionOf(gaps, journal.onDisk);

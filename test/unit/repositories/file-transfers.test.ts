@@ -94,3 +94,20 @@ test("the error of an aborted body is the error of the upload", async () => {
   const upload = transfers.save(host, { place: PLACE, file: { name: "a", body } }, never);
   await expect(upload).rejects.toThrow("cut");
 });
+
+test("a worker that does not wait for the reader is refused", async () => {
+  const { worker, host, transfers } = pair();
+  const refused = Promise.withResolvers<unknown>();
+  worker.serve(WORKER.sendFile, async ({ transfer }) => {
+    worker.emit(HOST.opened, { transfer, name: "a", size: 9 });
+    for (const piece of ["abc", "def", "ghi"])
+      worker.call(HOST.write, { transfer, bytes: bytes(piece) }).catch(refused.resolve);
+    return await new Promise<undefined>(() => {});
+  });
+  const { body } = await transfers.open(host, { place: PLACE, path: "a" }, never);
+  expect(await refused.promise).toMatchObject({ message: "a was sent too fast" });
+  for await (const piece of body) {
+    expect(Buffer.from(piece).toString()).toBe("abc");
+    break;
+  }
+});

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { guardedSessions } from "../../../../src/access/guarded-sessions.ts";
 import { Hub } from "../../../../src/hub/hub.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
 import {
@@ -9,6 +10,7 @@ import {
   SubscribeFlag,
 } from "../../../../src/protocol/frame/payload.ts";
 import { MAX_OPEN_REQUESTS, OUTBOX_PAUSE_BYTES } from "../../../../src/protocol/limits.ts";
+import type { SessionBackend } from "../../../../src/sessions/backend.ts";
 import { MemoryClient, MemoryPeer, settled } from "../memory-client.ts";
 import { MemorySessions } from "../memory-sessions.ts";
 
@@ -269,3 +271,49 @@ test("the answers come in the byte order of the first valid frame", async () => 
 async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
+
+test("a SUBSCRIBE to a session that is known asks its machine nothing, and delays no other session", async () => {
+  const sessions = new MemorySessions();
+  for (const id of ["silent", "healthy"]) {
+    const session = sessions.add(id);
+    Object.defineProperty(session, "record", { value: { ...session.record, owner: "me" } });
+  }
+  const hub = new Hub({ backend: sessions, now: () => performance.now() });
+  await using admin = new MemoryClient(hub);
+  admin.subscribe("silent", { flags: Stdout | Offsets, from: 0 });
+  await admin.settled();
+  sessions.get = () => new Promise(() => {});
+  const own = guardedSessions(sessions, { kind: "owner", owner: "me" });
+  await using user = new MemoryClient(hub, { sessions: own, shown: () => undefined });
+  for (const id of ["silent", "healthy"]) user.subscribe(id, { flags: Stdout | Offsets, from: 0 });
+  await user.settled();
+  expect(user.of(FrameType.SUBSCRIBED).map(({ sessionId }) => sessionId)).toEqual(["silent", "healthy"]);
+});
+
+test("a client that goes while its SUBSCRIBE is open leaves nothing in the feed that others share", async () => {
+  const sessions = new MemorySessions();
+  sessions.add("s");
+  const requested: number[] = [];
+  const subscribe = sessions.subscribe.bind(sessions);
+  sessions.subscribe = async (id, sink) =>
+    Object.assign(await subscribe(id, sink), {
+      request: async (flags: number) => void requested.push(flags),
+    });
+  const hub = new Hub({ backend: sessions, now: () => performance.now() });
+  await using stays = new MemoryClient(hub);
+  stays.subscribe("s", { flags: Stdout | Offsets, from: 0 });
+  await stays.settled();
+  const found = Promise.withResolvers<void>();
+  const slow: SessionBackend = Object.create(sessions);
+  slow.find = async (id) => {
+    await found.promise;
+    return sessions.find(id);
+  };
+  const goes = new MemoryClient(hub, { sessions: slow, shown: (event) => event });
+  goes.subscribe("s", { flags: Stdout | Offsets | SubscribeFlag.Snapshots, from: 0 });
+  await settled();
+  await goes[Symbol.asyncDispose]();
+  found.resolve();
+  await settled();
+  expect(requested.filter((flags) => (flags & SubscribeFlag.Snapshots) !== 0)).toEqual([]);
+});

@@ -90,3 +90,14 @@ test.each([
   server.close(new ServiceError("git_failed", "over"));
   await expect(call).rejects.toMatchObject({ code: "git_failed" });
 });
+
+test.each([
+  ["at once", () => expect.unreachable()],
+  ["later", () => Promise.reject(new Error("odd"))],
+])("an event whose handling fails %s ends the stream", async (_, fail) => {
+  const { client, server, other } = pair();
+  server.serve(WAIT, fail);
+  client.emit(WAIT, null);
+  await expect(once(other, "close")).rejects.toThrow();
+  expect(other.destroyed).toBe(true);
+});

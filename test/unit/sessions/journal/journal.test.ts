@@ -140,3 +140,15 @@ test("a failed journal closes with the retry that writes the rest", async () => 
   expect(disk.isClosed).toBe(true);
   expect(disk.text).toBe("piece");
 });
+
+test("what is in memory after the size limit has no hole, however much was dropped while the disk refused", async () => {
+  const { disk, journal } = stage();
+  disk.fault = new Error("full");
+  journal.append(new Uint8Array(1_000_000), 0);
+  await journal.flushed();
+  for (let piece = 0; piece < 5; piece++) journal.append(new Uint8Array(1024 * 1024), 0);
+  const end = 1_000_000 + 5 * 1024 * 1024;
+  const { heldFrom } = journal;
+  expect(heldFrom).toBeGreaterThan(1_000_000);
+  expect(concatBytes(journal.read(heldFrom, end)).length).toBe(end - heldFrom);
+});

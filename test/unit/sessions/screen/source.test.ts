@@ -81,3 +81,20 @@ test("output that is on its way to the disk is waited for", async () => {
   expect([offset, Buffer.from(bytes).toString()]).toEqual([3, "abc"]);
   expect(screens.sources).toEqual([session.files.output]);
 });
+
+test("a screen has all output before its offset, also what came while the disk was failing", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session, journal, print, fill } = await stage(stack);
+  print("abc");
+  session.flush();
+  await journal.flushed();
+  // From now on output is batched.
+  print("-".repeat(20_000));
+  session.flush();
+  fill();
+  const viewing = viewScreen(session, rawScreens(), { kind: "resync" });
+  print("def");
+  const { offset, bytes } = await viewing;
+  expect(journal.failure).toBeDefined();
+  expect(bytes.length).toBe(offset);
+});

@@ -1,0 +1,107 @@
+// Work on a session's files that fails or ends late, in a process of its own that a mistake would end.
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+
+const SOURCE = new URL("../../../src/", import.meta.url).href;
+
+/** Defines `sessions`, `event` and `ticks`, and `faults` of the file system, which a script may set. */
+const STAGE = `
+  import files from "node:fs/promises";
+  import { existsSync, mkdtempSync, rmSync } from "node:fs";
+  import { syncBuiltinESMExports } from "node:module";
+  import { tmpdir } from "node:os";
+  import { join } from "node:path";
+  const faults = { rename: () => {}, closeRecord: () => {}, closeOutput: async () => {} };
+  const { rename, open } = files;
+  files.rename = async (from, to) => {
+    faults.rename(from);
+    await rename(from, to);
+  };
+  files.open = async (path, ...rest) => {
+    const file = await open(path, ...rest);
+    const close = file.close.bind(file);
+    if (String(path).endsWith("/output")) file.close = () => close().then(faults.closeOutput);
+    if (String(path).endsWith("/session.json"))
+      file[Symbol.asyncDispose] = () => close().then(faults.closeRecord);
+    return file;
+  };
+  syncBuiltinESMExports();
+  const { createLogger } = await import("${SOURCE}log.ts");
+  const { LocalSessions } = await import("${SOURCE}sessions/local-sessions.ts");
+  const { Screens } = await import("${SOURCE}sessions/screen/screens.ts");
+  const { openControlDir } = await import("${SOURCE}sessions/storage/control-dir.ts");
+  const directory = mkdtempSync(join(tmpdir(), "ttyhq-faults-"));
+  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const controlDir = openControlDir(directory);
+  const sessions = new LocalSessions({
+    controlDir, env: process.env, account: { user: "me", home: "/", shell: "/bin/sh" },
+    screens: new Screens(), now: () => performance.now(), maxRecordingBytes: 1e6, recordInput: false,
+    log: createLogger({ level: "silent", destination: { write: () => true } }),
+  });
+  await sessions.recover();
+  const start = (id, command, transient) =>
+    sessions.create({ id, command: ["sh", "-c", command], transient, cwd: "/", cols: 80, rows: 24 });
+  const event = (type, sessionId) =>
+    new Promise((resolve) => sessions.watch((e) => e.type === type && e.sessionId === sessionId && resolve()));
+  const ticks = async () => {
+    for (let tick = 0; tick < 20; tick++) await new Promise(setImmediate);
+  };
+  const failure = (code) => Object.assign(new Error(code), { code });
+`;
+
+/** Standard output and error of the script. */
+async function run(script: string): Promise<string> {
+  const end = "\nawait sessions[Symbol.asyncDispose]();\nprocess.exit(0);";
+  const words = ["--input-type=module", "--eval", STAGE + script + end];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "pipe"] });
+  return (await Promise.all([text(child.stdout), text(child.stderr)])).join("");
+}
+
+test("a transient session whose files cannot be removed ends nothing but itself", async () => {
+  const output = await run(`
+    const tried = Promise.withResolvers();
+    faults.rename = (from) => {
+      if (!from.endsWith("/brief")) return;
+      tried.resolve();
+      throw failure("EROFS");
+    };
+    await start("other", "exec sleep 60");
+    await start("brief", "exit", true);
+    await tried.promise;
+    await ticks();
+    console.log(sessions.find("other").status);
+  `);
+  expect(output).toBe("running\n");
+});
+
+test("a network disk that refuses the first record when it is closed ends no session", async () => {
+  const output = await run(`
+    const tried = Promise.withResolvers();
+    faults.closeRecord = () => {
+      tried.resolve();
+      throw failure("EDQUOT");
+    };
+    await start("one", "exec sleep 60");
+    await tried.promise;
+    await ticks();
+    console.log(sessions.find("one").status);
+  `);
+  expect(output).toBe("running\n");
+});
+
+test("a transient session that ends late spares the next session of that id", async () => {
+  const output = await run(`
+    const closing = Promise.withResolvers();
+    faults.closeOutput = () => closing.promise;
+    const ended = event("session-exit", "brief");
+    await start("brief", "exit", true);
+    await ended;
+    await sessions.remove("brief");
+    await start("brief", "exec sleep 60");
+    closing.resolve();
+    await ticks();
+    console.log(sessions.find("brief").status, existsSync(controlDir.session("brief").output));
+  `);
+  expect(output).toBe("running true\n");
+});
