@@ -63,7 +63,7 @@ function commands(backend: SessionBackend, after: After) {
   return {
     create: (request) => backend.create(request),
     rename: (id, name) => after(id, () => backend.rename(id, name)),
-    remove: (id) => after(id, () => backend.remove(id)),
+    remove: (id, condition) => after(id, () => backend.remove(id, condition)),
     write: (id, input) => after(id, () => backend.write(id, input)),
     resize: (id, size) => after(id, () => backend.resize(id, size)),
     kill: (id, signal) => after(id, () => backend.kill(id, signal)),

@@ -13,6 +13,7 @@ import { type Labels, LOCAL } from "../protocol/schemas/remote.ts";
 import type {
   CreateSession,
   Removal,
+  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
@@ -148,8 +149,8 @@ export class Fleet implements SessionBackend {
     return remote.labelled(await remote.reach((sessions) => sessions.rename(id, name)));
   }
 
-  remove(id: string): Promise<Removal> {
-    return this.#forward(id, (sessions) => sessions.remove(id));
+  remove(id: string, condition?: RemovalCondition): Promise<Removal> {
+    return this.#forward(id, (sessions) => sessions.remove(id, condition));
   }
 
   write(id: string, input: Uint8Array): Promise<void> {

@@ -22,6 +22,7 @@ import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
+  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
@@ -188,17 +189,28 @@ export class RemoteSessions implements SessionBackend {
     return await this.find(id);
   }
 
-  async remove(id: string): Promise<Removal> {
+  async remove(id: string, condition?: RemovalCondition): Promise<Removal> {
     await this.#firstOpened();
     const before = this.#directory.byId(id);
-    const removing =
-      this.#specified?.remove(id) ?? this.#caller.call(endpoints.deleteSession, { params: { id } });
-    const removal = await removing;
+    const removal = (await this.#exitOf(id, condition)) ?? (await this.#remove(id, condition));
     await this.#until(() => {
       const now = before && this.#directory.records.get(keyOf(before));
       return now === undefined || (removal.status === "exited" && now.status === "exited");
     });
     return removal;
+  }
+
+  /** The answer for an ended session that may not be removed. Servers of older versions ignore the condition. */
+  async #exitOf(id: string, condition: RemovalCondition | undefined): Promise<Removal | undefined> {
+    if (condition === undefined) return undefined;
+    const { status, exitCode } = await this.get(id);
+    if (status !== "exited") return undefined;
+    return { success: true, status, ...(exitCode === undefined ? {} : { exitCode }) };
+  }
+
+  async #remove(id: string, condition: RemovalCondition | undefined): Promise<Removal> {
+    const input = { params: { id }, query: { if: condition } };
+    return await (this.#specified?.remove(id) ?? this.#caller.call(endpoints.deleteSession, input));
   }
 
   async write(id: string, input: Uint8Array): Promise<void> {

@@ -7,6 +7,7 @@ import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
+  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
@@ -87,8 +88,11 @@ export type SessionBackend = AsyncDisposable & {
   /** Throws `invalid_cwd`, `command_not_found`, `session_exists`, `launch_failed`. */
   create(request: CreateSession): Promise<SessionRecord>;
   rename(id: string, name: string): Promise<SessionRecord>;
-  /** Ends a running session, removes an ended one with its recording (contract 2.3). */
-  remove(id: string): Promise<Removal>;
+  /**
+   * Ends a running session, removes an ended one with its recording (contract 2.3). With `condition` an ended one stays as
+   * it is, and its exit is the answer.
+   */
+  remove(id: string, condition?: RemovalCondition): Promise<Removal>;
   /** Writes reach the program in the order of the calls, awaited or not. */
   write(id: string, input: Uint8Array): Promise<void>;
   resize(id: string, size: TerminalSize): Promise<void>;

@@ -13,6 +13,7 @@ import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
+  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
@@ -171,10 +172,10 @@ export class LocalSessions implements SessionBackend {
     return session.record;
   }
 
-  async remove(id: string): Promise<Removal> {
+  async remove(id: string, condition?: RemovalCondition): Promise<Removal> {
     const session = this.#session(id);
-    if (session.isRunning) {
-      await session.end();
+    if (session.isRunning || condition === "running") {
+      if (session.isRunning) await session.end();
       return { success: true, status: "exited", exitCode: session.stored.exit?.code ?? 0 };
     }
     await this.#discard(session);

@@ -160,6 +160,15 @@ describe("one session", () => {
     await remove().expect(404);
   });
 
+  test("is not removed by DELETE with if=running, and by no other condition", async () => {
+    const { id } = await rest.create({ command: ["sh", "-c", "exit 4"] });
+    await rest.ended(id);
+    const remove = (condition: string) => rest.api.delete(`/api/sessions/${id}?if=${condition}`);
+    await remove("running").expect(200, { success: true, status: "exited", exitCode: 4 });
+    await remove("runing").expect(400);
+    expect(await rest.record(id)).toMatchObject({ status: "exited", exitCode: 4 });
+  });
+
   test("is removed by cleanup once it has ended", async () => {
     const { id } = await rest.create({ command: "true" });
     await rest.ended(id);

@@ -36,7 +36,7 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
       const { name } = await sessionsOf(principal).rename(params.id, body.name);
       return { success: true, name };
     },
-    deleteSession: ({ params }, { principal }) => sessionsOf(principal).remove(params.id),
+    deleteSession: ({ params, query }, { principal }) => sessionsOf(principal).remove(params.id, query.if),
     cleanupSession: async ({ params }, { principal }) => {
       const sessions = sessionsOf(principal);
       const { id, status } = await sessions.get(params.id);

@@ -32,6 +32,8 @@ function sessionCalls({ call, bytes, stream }: Caller) {
       call(sessionEndpoints.renameSession, { params: { id }, body: { name } }),
     /** Ends a running session; removes an ended one with its recording. */
     remove: (id: string) => call(sessionEndpoints.deleteSession, { params: { id } }),
+    /** Ends a running session; an ended one stays as it is. */
+    end: (id: string) => call(sessionEndpoints.deleteSession, { params: { id }, query: { if: "running" } }),
     input: (id: string, body: Input) => call(sessionEndpoints.inputSession, { params: { id }, body }),
     resize: (id: string, body: TerminalSize) =>
       call(sessionEndpoints.resizeSession, { params: { id }, body }),

@@ -5,6 +5,7 @@ import {
   Input,
   isVibeTunnelSpelling,
   Removal,
+  RemovalCondition,
   SessionId,
   SessionRecord,
   SignalName,
@@ -73,6 +74,11 @@ export const sessionEndpoints = {
     reply: json(Success.extend({ name: z.string() })),
   }),
   deleteSession: ofSession.delete("/api/sessions/:id", "End a running session; remove an ended one", {
+    query: z.object({
+      if: RemovalCondition.optional().describe(
+        "running: an ended session is not removed, and its exit code is the answer",
+      ),
+    }),
     reply: json(Removal),
   }),
   cleanupSession: ofSession.delete("/api/sessions/:id/cleanup", "Remove an ended session", {

@@ -156,9 +156,9 @@ export class Workspace implements Disposable {
     await this.#tell(`${name} was not sent`, () => this.client.kill(record.id, name));
   }
 
-  /** Ends a running session; it stays in the list. */
+  /** Ends a session, which stays in the list, also if its program has ended meanwhile. */
   async end(record: SessionRecord): Promise<void> {
-    await this.#tell("The session was not ended", async () => void (await this.client.remove(record.id)));
+    await this.#tell("The session was not ended", () => this.client.end(record.id));
   }
 
   /** Removes an ended session with its recording. */
@@ -179,9 +179,9 @@ export class Workspace implements Disposable {
     });
   }
 
-  /** Ends these running sessions. */
+  /** Like `end`. */
   async endAll(records: readonly SessionRecord[]): Promise<void> {
-    await this.#each(records, "not ended", async ({ id }) => void (await this.client.remove(id)));
+    await this.#each(records, "not ended", async ({ id }) => void (await this.client.end(id)));
   }
 
   /** Sets whether the guests of a link may type. */

@@ -1,10 +1,10 @@
+import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
 import { Confirm } from "../components/confirm.tsx";
 import { Icon } from "../components/icon.tsx";
-import { useToggle } from "../components/toggle.ts";
 import { Branch } from "./branch.tsx";
 import { NameField } from "./name-field.tsx";
 import { recordingWords } from "./recording-words.ts";
@@ -132,26 +132,38 @@ function RecordingMark({ record }: { readonly record: SessionRecord }): VNode | 
 
 /** Ends a running session or removes an ended one, after a confirmation. */
 function EndButton({ workspace, record }: RecordProps): VNode {
-  const question = useToggle();
+  // Stays the same when the session ends while the question is open.
+  const asked = useSignal<"End" | "Remove" | undefined>(undefined);
   const isEnded = record.status === "exited";
   const word = isEnded ? "Remove" : "End";
+  const ask = (): void => {
+    asked.value = word;
+  };
+  const close = (): void => {
+    asked.value = undefined;
+  };
   return (
     <>
-      <button type="button" class="button danger-quiet" aria-label={word} onClick={question.on}>
+      <button type="button" class="button danger-quiet" aria-label={word} onClick={ask}>
         <Icon name={isEnded ? "trash" : "stop"} />
         <span class="wide-only">{word}</span>
       </button>
-      {question.isOn && (
+      {asked.value === "End" && (
         <Confirm
-          question={`${word} “${nameWords(record)}”?`}
-          detail={
-            isEnded
-              ? "Its recording is deleted permanently."
-              : "Its programs get SIGHUP, and SIGKILL if they still run after three seconds. The recording is kept."
-          }
-          yes={word}
-          onYes={() => void (isEnded ? workspace.remove(record) : workspace.end(record))}
-          onClose={question.off}
+          question={`End “${nameWords(record)}”?`}
+          detail="Its programs get SIGHUP, and SIGKILL if they still run after three seconds. The recording is kept."
+          yes="End"
+          onYes={() => void workspace.end(record)}
+          onClose={close}
+        />
+      )}
+      {asked.value === "Remove" && (
+        <Confirm
+          question={`Remove “${nameWords(record)}”?`}
+          detail="Its recording is deleted permanently."
+          yes="Remove"
+          onYes={() => void workspace.remove(record)}
+          onClose={close}
         />
       )}
     </>

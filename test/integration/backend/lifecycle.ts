@@ -98,6 +98,16 @@ export function describeLifecycle(stage: Stage): void {
       expect((await stage.backend.list()).some((record) => record.id === id)).toBe(false);
     });
 
+    test("of a session that is to be ended only ends it, and answers how it ended", async () => {
+      const { id } = await stage.create({ command: ["sleep", "1000"] });
+      const ended = { success: true, status: "exited", exitCode: 129 } as const;
+      expect(await stage.backend.remove(id, "running")).toEqual(ended);
+      expect(await stage.backend.remove(id, "running")).toEqual(ended);
+      expect(await stage.backend.get(id)).toMatchObject({ status: "exited", exitCode: 129 });
+      await stage.backend.remove(id);
+      expect(await codeOf(stage.backend.remove(id, "running"))).toBe("session_not_found");
+    });
+
     test("twice in a row, at once, many times, loses no session and never fails", async () => {
       const ids = await Promise.all(
         Array.from({ length: 30 }, async () => (await stage.create({ command: "cat" })).id),

@@ -119,3 +119,28 @@ test("previews show the screens in sight as they change, and each leads to its s
   await page.page.goBack();
   await expect.poll(middle).toEqual([10, 10, 200, 255]);
 });
+
+test("ending all shown sessions removes none that has ended while its request waited", async () => {
+  const { server, chromium } = stage();
+  const [id] = [await server.create(["cat"], "bulk one"), await server.create(["cat"], "bulk two")];
+  await using page = await chromium.open(server.url);
+  const status = async (): Promise<unknown> => (await ask(server.url, `/api/sessions/${id}`)).json.status;
+  let isLimited = true;
+  await page.page.route(`**/api/sessions/${id}*`, async (route) => {
+    if (route.request().method() !== "DELETE" || !isLimited) return await route.continue();
+    isLimited = false;
+    // Ctrl+D
+    await ask(server.url, `/api/sessions/${id}/input`, { body: { data: "BA==" } });
+    await expect.poll(status).toBe("exited");
+    const details = { retryAfterSeconds: 1 };
+    await route.fulfill({ status: 429, json: { error: "too many requests", code: "rate_limited", details } });
+  });
+  await page.page.getByLabel("Filter sessions").fill("bulk");
+  await page.button("End 2 sessions").click();
+  const answered = page.page.waitForResponse(
+    (response) => response.request().method() === "DELETE" && response.url().includes(id) && response.ok(),
+  );
+  await page.page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+  await answered;
+  expect(await status()).toBe("exited");
+});

@@ -4,6 +4,8 @@ import { ask } from "../harness/http.ts";
 import { useStage } from "./stage.ts";
 
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+/** Ctrl+D, in base64. */
+const END_OF_INPUT = "BA==";
 const stage = useStage({ flags: ["--no-auth", "--max-recording-size", "64KiB"] });
 
 test("the exit code is shown with what it means", async () => {
@@ -82,6 +84,23 @@ test("a session is ended and removed, each after a question", async () => {
   await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
   expect((await ask(server.url, `/api/sessions/${id}`)).status).toBe(404);
   await expect.poll(() => page.page.getByText("to be ended").count()).toBe(0);
+});
+
+test("a confirmed End removes nothing if the program has ended while the question was open", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const id = await page.start("cat", { name: "precious" });
+  await page.button("End").click();
+  const question = page.page.getByRole("dialog");
+  await question.getByText("End “precious”?").waitFor();
+  await ask(server.url, `/api/sessions/${id}/input`, { body: { data: END_OF_INPUT } });
+  await page.phase("ended");
+  await page.page.locator(".session-tools [aria-label=Remove]").waitFor();
+  const answered = page.page.waitForResponse((response) => response.request().method() === "DELETE");
+  await question.locator(".danger").click();
+  await answered;
+  expect((await ask(server.url, `/api/sessions/${id}`)).json).toMatchObject({ status: "exited" });
+  await page.phase("ended");
 });
 
 test("a command that cannot be run is refused in the form", async () => {

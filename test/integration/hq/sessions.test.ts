@@ -75,6 +75,14 @@ describe.each(REMOTE_KINDS)("a session of a remote $what", (kind) => {
     await refused(rest.post(`/api/sessions/${id}/input`, { text: "x" }), 404, "session_not_found");
   });
 
+  test("is only ended by DELETE with if=running, however often", async () => {
+    const { id } = await run("exec sleep 1000");
+    const end = () => rest.send("DELETE", `/api/sessions/${id}?if=running`);
+    expect((await end()).json).toMatchObject({ success: true, status: "exited" });
+    expect((await end()).json).toMatchObject({ success: true, status: "exited" });
+    expect((await listed(id))?.status).toBe("exited");
+  });
+
   test("has its end in the list, takes nothing then, and is removed by cleanup", async () => {
     const ids = [(await run("exit 3")).id, (await run("exit 3")).id] as const;
     for (const id of ids) {

@@ -10,6 +10,7 @@ import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import type {
   CreateSession,
   Removal,
+  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
@@ -103,8 +104,8 @@ export class MemoryRemote implements RemoteSessionBackend {
     return this.memory.rename(id);
   }
 
-  remove(id: string): Promise<Removal> {
-    return this.memory.remove(id);
+  remove(id: string, condition?: RemovalCondition): Promise<Removal> {
+    return this.memory.remove(id, condition);
   }
 
   write(id: string, input: Uint8Array): Promise<void> {

@@ -16,6 +16,7 @@ import { encodeResync } from "../../../src/protocol/frame/resync.ts";
 import type {
   CreateSession,
   Removal,
+  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
@@ -183,8 +184,10 @@ export class MemorySessions implements SessionBackend {
     return this.get(id);
   }
 
-  async remove(id: string): Promise<Removal> {
-    this.#session(id);
+  async remove(id: string, condition?: RemovalCondition): Promise<Removal> {
+    const { exitCode } = this.#session(id);
+    if (condition === "running" && exitCode !== undefined)
+      return { success: true, status: "exited", exitCode };
     this.sessions.delete(id);
     this.announce({ type: "session-removed", timestamp: CREATED, sessionId: id });
     return { success: true, status: "removed" };

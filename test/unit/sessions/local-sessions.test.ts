@@ -1,5 +1,5 @@
 // Sessions that have ended: none of these tests starts a program.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -45,6 +45,15 @@ test("the removal of a session is reported before its id is free", async () => {
   expect(told).toEqual([["session-removed", "one"]]);
   expect(await removing).toEqual({ success: true, status: "removed" });
   expect(told).toHaveLength(1);
+});
+
+test("a session that may only be ended is not removed once it has ended", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { controlDir, sessions, told } = await endedSessions(stack);
+  expect(await sessions.remove("one", "running")).toEqual({ success: true, status: "exited", exitCode: 0 });
+  expect(await sessions.list()).toMatchObject([{ id: "one", status: "exited" }]);
+  expect(await readFile(controlDir.session("one").recording, "utf8")).toBe("12345");
+  expect(told).toEqual([]);
 });
 
 test("the removal is reported even if the files cannot be removed", async () => {
