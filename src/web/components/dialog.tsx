@@ -14,9 +14,18 @@ type DialogProps = {
 export function Dialog({ title, about, onClose, children }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useLayoutEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    // Removal alone would not restore the focus.
+    return () => shown?.close();
+  }, []);
+  // The event of a dialog that is already removed could close its successor.
+  const closed = (): void => {
+    if (dialog.current !== null) onClose();
+  };
   return (
-    <dialog ref={dialog} class="confirm share" aria-labelledby={titleId} closedby="any" onClose={onClose}>
+    <dialog ref={dialog} class="confirm share" aria-labelledby={titleId} closedby="any" onClose={closed}>
       <div class="confirm-body">
         <header class="share-head">
           <h2 id={titleId}>{title}</h2>

@@ -122,7 +122,7 @@ test("a file that is chosen shows its progress and can be cancelled, and one tha
   await page.page.getByText("huge.bin was not sent: huge.bin is too large").waitFor();
 });
 
-test("a file is downloaded by its path, and a path without a file is named", async () => {
+test("a file is downloaded by its path, a path without a file is named, and the terminal has the keys again", async () => {
   const cwd = await folder();
   await writeFile(join(cwd, "report.html"), "<script>alert(1)</script>");
   await using page = await openSession(cwd);
@@ -139,4 +139,7 @@ test("a file is downloaded by its path, and a path without a file is named", asy
   expect(file.suggestedFilename()).toBe("report.html");
   expect(await readFile(await file.path(), "utf8")).toBe("<script>alert(1)</script>");
   await page.page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.page.keyboard.type("typed after");
+  await page.page.keyboard.press("Enter");
+  await page.shows("typed after");
 });
