@@ -248,7 +248,8 @@ export class OpenSession implements Disposable {
     this.emulator.refuseInput(!mayType);
     // Without other viewers the session takes this window's size.
     if (this.mayFit.peek() && record.viewers === 0) this.sizing.fit();
-    this.#input.opened();
+    if (mayType) this.#input.opened();
+    else this.#input.watching();
   }
 
   /** The server's permission to type may have changed meanwhile. */

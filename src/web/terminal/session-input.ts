@@ -44,6 +44,11 @@ export class SessionInput implements Disposable {
     for (const bytes of this.#typeAhead.end()) void this.#send(bytes);
   }
 
+  /** The session has opened, but the user may only watch it: drops the input typed ahead. */
+  watching(): void {
+    this.#typeAhead.end();
+  }
+
   [Symbol.dispose](): void {
     this.#typeAhead[Symbol.dispose]();
     clearTimeout(this.#pendingTimer);

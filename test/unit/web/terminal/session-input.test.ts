@@ -79,6 +79,29 @@ test("input after a lost connection is refused and not sent later", () => {
   expect(desk.sent).toEqual([]);
 });
 
+test("input typed ahead is dropped when the session opens only to be watched", () => {
+  using desk = new Desk();
+  desk.state = { kind: "open" };
+  desk.type("x");
+  desk.input.watching();
+  desk.isRunning = true;
+  desk.input.opened();
+  expect(desk.sent).toEqual([]);
+});
+
+test("input of a guest who may type only later is refused after a lost connection and not sent later", () => {
+  using desk = new Desk();
+  desk.state = { kind: "open" };
+  desk.input.watching();
+  desk.isRunning = true;
+  desk.state = { kind: "connecting" };
+  desk.type("x");
+  expect(desk.reachability.refusals.value).toBe(1);
+  desk.state = { kind: "open" };
+  desk.input.opened();
+  expect(desk.sent).toEqual([]);
+});
+
 test("input to an absent machine is refused at once", () => {
   using desk = new Desk();
   desk.isMachineGone.value = true;
