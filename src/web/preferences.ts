@@ -2,7 +2,7 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { z } from "zod";
 import { SessionId } from "../protocol/schemas/session.ts";
-import type { BrowserStorage } from "./browser-storage.ts";
+import type { BrowserStorage, StorageWindow } from "./browser-storage.ts";
 import { PALETTE_NAMES } from "./terminal/emulator/palette.ts";
 
 const KEY = "ttyhq.preferences";
@@ -63,9 +63,20 @@ export class Preferences {
     return this.#value;
   }
 
+  /** Applies what other tabs store. */
+  follow(window: Pick<StorageWindow, "addEventListener" | "removeEventListener">): Disposable {
+    const listen = ({ key }: StorageEvent): void => {
+      if (key === KEY) this.#read();
+    };
+    this.#read();
+    window.addEventListener("storage", listen);
+    return { [Symbol.dispose]: () => window.removeEventListener("storage", listen) };
+  }
+
   /** A font size is clamped to the allowed range. */
   change(part: Partial<Choices>): void {
-    const { fontSizePx, ...others } = { ...this.#value.peek(), ...part };
+    // Another tab may have stored other settings.
+    const { fontSizePx, ...others } = { ...read(this.#storage), ...part };
     const size = Math.min(MAX_FONT_SIZE_PX, Math.max(MIN_FONT_SIZE_PX, fontSizePx));
     this.#value.value = { fontSizePx: size, ...others };
     this.#storage.set(KEY, JSON.stringify(this.#value.value));
@@ -79,8 +90,12 @@ export class Preferences {
   }
 
   answerClipboard(id: string, isAllowed: boolean): void {
-    const others = this.#value.peek().clipboardAnswers.filter((answer) => answer.id !== id);
+    const others = read(this.#storage).clipboardAnswers.filter((answer) => answer.id !== id);
     this.change({ clipboardAnswers: [...others, { id, isAllowed }].slice(-MAX_CLIPBOARD_ANSWERS) });
+  }
+
+  #read(): void {
+    this.#value.value = read(this.#storage);
   }
 }
 

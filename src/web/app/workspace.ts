@@ -104,12 +104,9 @@ export class Workspace implements Disposable {
     );
     this.panes = this.#scope.use(this.#newPanes());
     this.#scope.use(this.#newNotifier());
-    this.#scope.use(
-      subscribe(({ type }) => {
-        if (type === "remote-joined") for (const open of this.panes.open.peek().values()) open.retry();
-      }),
-    );
+    this.#scope.use(this.#retries());
     if (this.isGuests) this.#scope.defer(effect(() => this.#stayAtShared()));
+    this.#scope.use(options.preferences.follow(window));
     this.#scope.use(this.#wakes());
   }
 
@@ -246,6 +243,12 @@ export class Workspace implements Disposable {
         signal,
       );
     };
+  }
+
+  #retries(): Disposable {
+    return this.subscribe(({ type }) => {
+      if (type === "remote-joined") for (const open of this.panes.open.peek().values()) open.retry();
+    });
   }
 
   /** A guest always sees the one session, whatever the address. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { BrowserStorage } from "../../../src/web/browser-storage.ts";
 import { Preferences } from "../../../src/web/preferences.ts";
 import { ClipboardRequests } from "../../../src/web/terminal/clipboard-requests.ts";
-import { FakeStorage } from "./fake-window.ts";
+import { FakeStorage, FakeWindow } from "./fake-window.ts";
 
 const KEY = "ttyhq.preferences";
 
@@ -27,6 +27,26 @@ test("choices are there after a reload", () => {
   } as const;
   preferencesIn(storage).change(choices);
   expect(preferencesIn(storage).current.value).toMatchObject(choices);
+});
+
+test("choices in one tab keep those that another tab has made since", () => {
+  const storage = new FakeStorage();
+  const [here, elsewhere] = [preferencesIn(storage), preferencesIn(storage)];
+  elsewhere.change({ theme: "nord", clipboard: "deny" });
+  here.change({ fontSizePx: 15 });
+  const choices = { theme: "nord", clipboard: "deny", fontSizePx: 15 };
+  expect(here.current.value).toMatchObject(choices);
+  expect(preferencesIn(storage).current.value).toMatchObject(choices);
+});
+
+test("a tab applies the choices of another one at once", () => {
+  const storage = new FakeStorage();
+  const [here, elsewhere] = [preferencesIn(storage), preferencesIn(storage)];
+  const window = new FakeWindow(storage);
+  using _ = here.follow(window);
+  elsewhere.change({ clipboard: "deny" });
+  window.dispatchEvent(Object.assign(new Event("storage"), { key: KEY }));
+  expect(here.mayWriteClipboard("one")).toBe(false);
 });
 
 test("a stored choice that is none any more costs that choice alone", () => {
