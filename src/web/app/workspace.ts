@@ -36,7 +36,7 @@ import { OpenSession } from "../terminal/open-session.ts";
 import type { AddressBar } from "./address-bar.ts";
 import { openBrowserLink, passing } from "./browser-link.ts";
 import type { Notices } from "./notices.ts";
-import { sessionRoute } from "./route.ts";
+import { routeHash, sessionRoute } from "./route.ts";
 
 type WorkspaceOptions = {
   readonly window: Window;
@@ -140,9 +140,15 @@ export class Workspace implements Disposable {
     return this.#socket.attach(id, request, { onOutput: ignore, onResync: ignore, onSnapshot });
   }
 
+  /** Shows the new session, unless the user went on with something else meanwhile. */
   async start(request: CreateSessionBody): Promise<void> {
+    const { address, notices } = this.#options;
+    const before = routeHash(address.route.peek());
     const { id } = await this.client.create(request);
-    this.panes.show(id);
+    if (this.#scope.disposed) return;
+    if (routeHash(address.route.peek()) === before) return this.panes.show(id);
+    const record = this.sessions.record(id);
+    notices.info(`${record === undefined ? "The session" : nameWords(record)} has started`);
   }
 
   async rename(record: SessionRecord, name: string): Promise<void> {

@@ -190,3 +190,27 @@ test("a phone shows one pane, and a swipe leads to the next of the layout", asyn
   await page.shows("three> ");
   expect(Object.keys(await panes(page))).toEqual([three]);
 });
+
+test("a session that starts late does not replace the one in which the user went on to type", async () => {
+  const one = await shell("one");
+  await using page = await open(`#/s/${one}`);
+  await page.shows("one> ");
+  await page.page.keyboard.press("Control+Shift+E");
+  const release = Promise.withResolvers<void>();
+  await page.page.route("**/api/sessions", async (route) => {
+    if (route.request().method() === "POST") await release.promise;
+    await route.continue();
+  });
+  await page.button("Start a session").click();
+  await page.page.getByLabel("Command").fill("cat");
+  await page.page.getByLabel("Name", { exact: true }).fill("late");
+  await page.button("Start").click();
+  await page.page.locator(".pane").first().locator(".xterm-screen").click();
+  await page.page.keyboard.type("echo before");
+  await page.shows("echo before");
+  release.resolve();
+  await page.page.locator(".notice", { hasText: "has started" }).waitFor();
+  await page.page.keyboard.type("-after");
+  await page.shows("echo before-after");
+  expect(Object.keys(await panes(page))).toEqual([one]);
+});
