@@ -160,7 +160,7 @@ export class RecordingPlayback implements Disposable {
     this.#arrange(time);
   }
 
-  /** All lines up to the end, as far as the scrollback goes. */
+  /** All lines up to the end, as far as the scrollback goes. Rejects if the player is closed meanwhile. */
   async text(): Promise<string> {
     using emulator = newEmulator(this.#options.appearance.peek(), this.#options.onFailed);
     emulator.resize(this.#size);
@@ -172,6 +172,7 @@ export class RecordingPlayback implements Disposable {
       () => undefined,
     );
     await playEvents(events, { ...{ clock, signal, wait: waited, isStreamed: false }, ...writing(emulator) });
+    if (signal.aborted) throw new Error("the recording was closed");
     return `${emulator.text.replaceAll(/[ \n]+$/g, "")}\n`;
   }
 

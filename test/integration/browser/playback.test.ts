@@ -101,6 +101,28 @@ test("a recording is saved as text and as asciicast", async () => {
   expect(await save(".cast")).toMatch(/^\{"version":\s*2.*\n.*step-one/s);
 });
 
+test("a text export that is left before its end says so and saves no part of the recording", async () => {
+  await using page = await stage().chromium.open(stage().server.url);
+  await page.startShell();
+  await page.enter("seq 1 200000; echo en''d");
+  await page.shows("\nend\n");
+  await page.button("More").click();
+  await page.button("Play the recording").click();
+  await page.page.locator(".playback .splash").waitFor({ state: "detached" });
+  let saved = 0;
+  page.page.on("download", () => {
+    saved += 1;
+  });
+  const leave = await page.page.getByRole("link", { name: "Back to live" }).elementHandle();
+  // Both in the same moment.
+  await page.button("Text").evaluate((button: HTMLElement, link) => {
+    button.click();
+    (link as HTMLElement).click();
+  }, leave);
+  await page.page.getByText("The text was not saved: the recording was closed").waitFor();
+  expect(saved).toBe(0);
+});
+
 test("a running session goes on while its recording is played, and takes no keys from the player", async () => {
   await using page = await stage().chromium.open(stage().server.url);
   await page.startShell();
