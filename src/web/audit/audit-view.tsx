@@ -6,6 +6,7 @@ import { type AuditPage, AuditResult } from "../../protocol/schemas/audit.ts";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
 import { Failure } from "../components/failure.tsx";
+import { useLatest } from "../components/loaded.ts";
 import { ViewFrame } from "../components/view-frame.tsx";
 import { failureSentence } from "../sentence.ts";
 import { AuditTable } from "./audit-table.tsx";
@@ -24,16 +25,19 @@ export function AuditView({ workspace }: WorkspaceProps): VNode {
   const pages = useSignal<readonly AuditPage[]>([]);
   const failure = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
+  const begin = useLatest();
   const read = async (before: readonly AuditPage[]): Promise<void> => {
+    const isLatest = begin();
     isBusy.value = true;
     failure.value = undefined;
     try {
       const query = { ...auditQuery(filter.peek()), cursor: before.at(-1)?.next };
-      pages.value = [...before, await client.call(serverEndpoints.readAudit, { query })];
+      const page = await client.call(serverEndpoints.readAudit, { query });
+      if (isLatest()) pages.value = [...before, page];
     } catch (error) {
-      failure.value = failureSentence(error, "The audit log could not be read.");
+      if (isLatest()) failure.value = failureSentence(error, "The audit log could not be read.");
     }
-    isBusy.value = false;
+    if (isLatest()) isBusy.value = false;
   };
   useEffect(() => void read([]), [client]);
   const onFilter = (chosen: AuditFilter): void => {

@@ -1,6 +1,6 @@
 // Code and data that load after a view is drawn.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { failureSentence } from "../sentence.ts";
 
 /** Code that is not part of the page's first load; undefined until it has loaded. */
@@ -16,6 +16,16 @@ export function useLoaded<T extends object>(
     // The functions of the first render behave like later ones.
   }, []);
   return loaded.value;
+}
+
+/** To be called for each request; the result tells whether there is no later one, so that its answer counts. */
+export function useLatest(): () => () => boolean {
+  const latest = useRef(0);
+  return () => {
+    latest.current += 1;
+    const number = latest.current;
+    return () => number === latest.current;
+  };
 }
 
 export type ServerValue<T> = {
@@ -35,13 +45,17 @@ export function useServerValue<T>(
 ): ServerValue<T> {
   const value = useSignal<T | undefined>(undefined);
   const failure = useSignal<string | undefined>(undefined);
+  const begin = useLatest();
   const change = async (words: string, act: () => Promise<unknown>): Promise<void> => {
+    let isLatest = (): boolean => true;
     failure.value = undefined;
     try {
       await act();
-      value.value = await read();
+      isLatest = begin();
+      const answer = await read();
+      if (isLatest()) value.value = answer;
     } catch (error) {
-      failure.value = failureSentence(error, words);
+      if (isLatest()) failure.value = failureSentence(error, words);
     }
   };
   useEffect(() => void change(otherwise, async () => {}), of);

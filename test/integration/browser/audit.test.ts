@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { MAX_SHARES, MAX_SHARES_OF_USER } from "../../../src/protocol/limits.ts";
 import { ask } from "../harness/http.ts";
+import type { PageDriver } from "./page-driver.ts";
 import { useStage } from "./stage.ts";
 
 const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
@@ -9,9 +10,21 @@ const stage = useStage({ env: ACCOUNT, flags: ["--rate-limit-api", "0"] });
 
 const LINKS = 101;
 
-test("an admin finds a refused login in the log, reads older entries, revokes a link, and sees how many there are", async () => {
+function logIn(password: string) {
+  return ask(stage().server.url, "/api/auth/token", { body: { password } });
+}
+
+/** The page with the audit log, logged in. */
+async function openLog(token: unknown): Promise<PageDriver> {
   const { server, chromium } = stage();
-  const logIn = (password: string) => ask(server.url, "/api/auth/token", { body: { password } });
+  const user = { user: ACCOUNT.SERVICE_USERNAME, token, expiresAt: Date.now() + 3_600_000 };
+  const localStorage = [{ name: "ttyhq.login", value: JSON.stringify(user) }];
+  const storageState = { cookies: [], origins: [{ origin: server.url, localStorage }] };
+  return await chromium.open(`${server.url}/#/audit`, { storageState });
+}
+
+test("an admin finds a refused login in the log, reads older entries, revokes a link, and sees how many there are", async () => {
+  const { server } = stage();
   await logIn("wrong horse");
   const { json } = await logIn(ACCOUNT.SERVICE_PASSWORD);
   const headers = { authorization: `Bearer ${json.token}` };
@@ -21,10 +34,7 @@ test("an admin finds a refused login in the log, reads older entries, revokes a 
   // More than a page of the log.
   for (let made = 0; made < LINKS; made += 1) await ask(server.url, links, { body: {}, headers });
 
-  const user = { user: ACCOUNT.SERVICE_USERNAME, token: json.token, expiresAt: Date.now() + 3_600_000 };
-  const localStorage = [{ name: "ttyhq.login", value: JSON.stringify(user) }];
-  const storageState = { cookies: [], origins: [{ origin: server.url, localStorage }] };
-  await using driver = await chromium.open(`${server.url}/#/audit`, { storageState });
+  await using driver = await openLog(json.token);
   const { page } = driver;
   const cell = (name: string) => page.getByRole("cell", { name, exact: true });
   await cell("share.create").first().waitFor();
@@ -52,4 +62,31 @@ test("an admin finds a refused login in the log, reads older entries, revokes a 
   await row.getByRole("cell", { name: `${LINKS - 1} of ${MAX_SHARES_OF_USER}` }).waitFor();
   await page.getByText(`Share links of all users: ${LINKS - 1} of ${MAX_SHARES}.`).waitFor();
   await page.getByText("A user may make any number of API calls.").waitFor();
+});
+
+test("an answer that comes after that of a newer filter is ignored", async () => {
+  const { json } = await logIn(ACCOUNT.SERVICE_PASSWORD);
+  await using driver = await openLog(json.token);
+  const { page } = driver;
+  const release = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  await page.route(/action=login/, async (route) => {
+    const response = await route.fetch();
+    await release.promise;
+    await route.fulfill({ response });
+    answered.resolve();
+  });
+  const action = page.getByLabel("Action");
+  const show = driver.button("Show");
+  await page.getByRole("table").waitFor();
+  await action.fill("login");
+  await show.click();
+  await action.fill("no.such");
+  await show.click();
+  await page.getByText("No entry matches.").waitFor();
+  release.resolve();
+  await answered.promise;
+  // A later answer: the page has handled the late one before.
+  await page.evaluate("fetch('/api/health').then((answer) => answer.text())");
+  expect(await page.getByText("No entry matches.").count()).toBe(1);
 });
