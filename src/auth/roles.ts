@@ -1,5 +1,6 @@
-// The permissions of each role, and the permissions that endpoints and frames need.
-import type { EndpointName } from "../protocol/endpoints/endpoints.ts";
+// The permissions of each role, and the permissions that frames need.
+import type { Need } from "../protocol/endpoints/endpoint.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import { FrameType } from "../protocol/frame/frame.ts";
 import type { Role } from "../protocol/schemas/permission.ts";
 import { Permission } from "../protocol/schemas/permission.ts";
@@ -31,111 +32,6 @@ export const GUESTS = {
 
 /** Of a remote's credential. */
 export const REMOTE: readonly Permission[] = ["remotes:register"];
-
-/** "open": no login. "login": any login or share link. "sessions:resize": guests only have it by a link that says so. */
-export type Need = Permission | "sessions:resize" | "open" | "login";
-
-export const ENDPOINT_NEEDS = {
-  listSessions: "sessions:view",
-  createSession: "sessions:create",
-  cordonServer: "servers:cordon",
-  getSession: "sessions:view",
-  renameSession: "sessions:manage",
-  deleteSession: "sessions:manage",
-  cleanupSession: "sessions:manage",
-  cleanupExited: "sessions:manage",
-  inputSession: "sessions:control",
-  resizeSession: "sessions:resize",
-  killSession: "sessions:manage",
-  markSession: "sessions:control",
-  sessionText: "sessions:view",
-  sessionBuffer: "sessions:view",
-  sessionResync: "sessions:view",
-  sessionRecording: "sessions:view",
-  sessionStream: "sessions:view",
-  sessionOutput: "sessions:view",
-  sessionEvents: "sessions:view",
-  uploadFile: "sessions:files",
-  downloadFile: "sessions:files",
-  listActivity: "sessions:view",
-  sessionActivity: "sessions:view",
-  sessionGitStatus: "sessions:view",
-  resetSessionSize: "sessions:resize",
-  serverStatus: "login",
-  serverEvents: "sessions:view",
-  createShare: "sessions:manage",
-  listAllShares: "sessions:manage",
-  listShares: "sessions:manage",
-  listViewers: "sessions:view",
-  updateShare: "sessions:manage",
-  revokeShare: "sessions:manage",
-  listClients: "clients:view",
-  testNotification: "account:use",
-  health: "open",
-  livez: "open",
-  readyz: "open",
-  ready: "open",
-  metrics: "metrics:view",
-  readAudit: "audit:view",
-  readUsage: "accounts:manage",
-  openapi: "open",
-  createToken: "open",
-  answerLogin: "open",
-  authConfig: "open",
-  createWsTicket: "login",
-  createLoginLink: "account:use",
-  passwordLogin: "open",
-  createChallenge: "open",
-  sshLogin: "open",
-  sshKeyLogin: "open",
-  avatar: "open",
-  secondFactor: "open",
-  listPasskeys: "account:use",
-  passkeyOptions: "account:use",
-  createPasskey: "account:use",
-  removePasskey: "account:use",
-  createRecoveryCodes: "account:use",
-  createEnrolmentCode: "accounts:manage",
-  createApiToken: "account:use",
-  listApiTokens: "account:use",
-  revokeApiToken: "account:use",
-  listLogins: "account:use",
-  endLogin: "account:use",
-  verifyToken: "login",
-  currentUser: "open",
-  logout: "account:use",
-  listRemotes: "remotes:view",
-  registerRemote: "remotes:register",
-  removeRemote: "remotes:register",
-  refreshSessions: "remotes:register",
-  cordonRemote: "servers:cordon",
-  joinRemote: "open",
-  createJoinToken: "remotes:manage",
-  listJoinTokens: "remotes:manage",
-  revokeJoinToken: "remotes:manage",
-  listRemoteKeys: "remotes:manage",
-  revokeRemoteKey: "remotes:manage",
-  // A forwarded request also needs the permission of its endpoint, see http/routes/forward.ts.
-  proxyGet: "remotes:view",
-  proxyPost: "remotes:view",
-  proxyPatch: "remotes:view",
-  proxyDelete: "remotes:view",
-  listWorktrees: "repositories:use",
-  createWorktree: "repositories:use",
-  removeWorktree: "repositories:use",
-  pruneWorktrees: "repositories:use",
-  switchBranch: "repositories:use",
-  repositoryInfo: "repositories:use",
-  repositoryStatus: "repositories:use",
-  repositoryRemote: "repositories:use",
-  repositorySummary: "repositories:use",
-  listBranches: "repositories:use",
-  discoverRepositories: "repositories:use",
-  setFollow: "repositories:use",
-  getFollow: "repositories:use",
-  gitEvent: "repositories:use",
-  listNotifications: "repositories:use",
-} as const satisfies Record<EndpointName, Need>;
 
 /** The frames that clients may send. */
 export const FRAME_NEEDS: ReadonlyMap<number, Need> = new Map<FrameType, Need>([
@@ -191,6 +87,11 @@ export function permits(rights: Rights, need: Need): boolean {
   return permissionsOf(rights).includes(need);
 }
 
+/** Throws `forbidden`. */
+export function requirePermission(rights: Rights, need: Need): void {
+  if (!permits(rights, need)) throw new ServiceError("forbidden", refusalOf(rights, need));
+}
+
 export function permissionsOf(rights: Rights): readonly Permission[] {
   if (rights.kind === "remote") return REMOTE;
   if (rights.kind === "invited") return GUESTS[rights.mode];
@@ -210,7 +111,7 @@ export function frameRefusals(rights: Rights): ReadonlyMap<number, string> {
   return new Map(refused.map(([frame, need]) => [frame, refusalOf(rights, need)]));
 }
 
-export function refusalOf(rights: Rights, need: Need): string {
+function refusalOf(rights: Rights, need: Need): string {
   if (need === "sessions:resize") return refusalOf(rights, "sessions:control");
   if (rights.kind === "invited") return "a share link opens one session, and allows no more than it says";
   if (rights.kind === "remote") return "this credential registers one remote and does nothing else";

@@ -52,7 +52,7 @@ type Answer<E extends Endpoint> = E["reply"] extends { readonly media: string }
 
 export type Route<E extends Endpoint> = (
   input: EndpointInput<E>,
-  context: Context<E["access"] extends "open" ? undefined : Principal>,
+  context: Context<E["need"] extends "open" ? undefined : Principal>,
 ) => Promise<Answer<E>>;
 
 /** By endpoint name; missing routes are not mounted. */

@@ -4,7 +4,7 @@ import express from "express";
 import type { z } from "zod";
 import { enforcePolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
-import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
+import { requirePermission } from "../auth/roles.ts";
 import { diskFault } from "../lib/fs/disk-care.ts";
 import { refuseAmbiguous } from "../lib/net/request-head.ts";
 import { currentTrace, inTrace } from "../lib/trace.ts";
@@ -169,7 +169,7 @@ function successStatus({ reply }: Endpoint, body: unknown): number {
   return reply.other.isFor({ ...Object(body) }) ? reply.other.status : reply.status;
 }
 
-async function answerOf({ name, endpoint, route }: Mounted, exchange: Exchange): Promise<unknown> {
+async function answerOf({ endpoint, route }: Mounted, exchange: Exchange): Promise<unknown> {
   const { request, response, seen, options } = exchange;
   const abort = new AbortController();
   // Aborting creates an error with a stack, so not for complete answers; a body that HEAD leaves unread has to end.
@@ -198,7 +198,7 @@ async function answerOf({ name, endpoint, route }: Mounted, exchange: Exchange):
     seen.input = input;
   } finally {
     // Takes precedence over invalid input; comes after parsing because the audit log records the input.
-    if (seen.principal !== undefined) requirePermission(name, seen.principal);
+    if (seen.principal !== undefined) requirePermission(seen.principal.rights, endpoint.need);
   }
   const { range, accept, "user-agent": client, "last-event-id": lastEventId } = request.headers;
   return await route(input, {
@@ -242,7 +242,7 @@ async function authorise(endpoint: Endpoint, { request, response, seen, options 
     // The headers then state the rest of the smaller limit.
     if (endpoint.limit === "sessions") await sessions(request, response, { principal, address });
   };
-  if (endpoint.access === "open") return await count(undefined);
+  if (endpoint.need === "open") return await count(undefined);
   try {
     const { token } = request.query;
     const queryToken = typeof token === "string" ? token : undefined;
@@ -260,11 +260,6 @@ async function authorise(endpoint: Endpoint, { request, response, seen, options 
 async function identified({ request, seen, options }: Exchange): Promise<Principal | undefined> {
   const claims = claimsOf(request, { queryToken: undefined, address: seen.address, place: "api" });
   return await options.authenticate({ ...claims, authorization: undefined }).catch(unless("unauthorized"));
-}
-
-function requirePermission(name: EndpointName, { rights }: Principal): void {
-  const need = ENDPOINT_NEEDS[name];
-  if (!permits(rights, need)) throw new ServiceError("forbidden", refusalOf(rights, need));
 }
 
 function parse(schema: z.ZodType | undefined, value: unknown): unknown {

@@ -5,7 +5,7 @@ import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { LoginWatch, RequestClaims } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import { type Principal, watcherOf } from "../auth/principal.ts";
-import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
+import { requirePermission } from "../auth/roles.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { HubClient } from "../hub/hub-client.ts";
 import { SOCKET_DIALECTS, type SocketDialect } from "../hub/legacy/socket-dialect.ts";
@@ -15,6 +15,7 @@ import { withDeadline } from "../lib/async/deadline.ts";
 import { refuseAmbiguous } from "../lib/net/request-head.ts";
 import { currentTrace, inThisTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
+import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { tunnelOwner } from "../protocol/schemas/remote.ts";
@@ -156,9 +157,7 @@ async function admitTunnel(
 ): Promise<Admitted> {
   const where = { place: "registry", queryToken: undefined } as const;
   const principal = await authenticated(request, seen, where, options);
-  const { rights } = principal;
-  const need = ENDPOINT_NEEDS.registerRemote;
-  if (!permits(rights, need)) throw new ServiceError("forbidden", refusalOf(rights, need));
+  requirePermission(principal.rights, endpoints.registerRemote.need);
   const accept = await options.admitTunnel?.(remoteId, principal);
   return { principal, open: (webSocket) => accept?.(tunnelOver(webSocket)) };
 }

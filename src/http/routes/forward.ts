@@ -1,9 +1,9 @@
 import type { Principal } from "../../auth/principal.ts";
-import { ENDPOINT_NEEDS, type Need, permits, refusalOf } from "../../auth/roles.ts";
+import { requirePermission } from "../../auth/roles.ts";
 import { reach } from "../../hq/remote-connection.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import type { ClientRequest, ClientResponse, Send } from "../../protocol/client/send.ts";
-import { type Endpoint, matchPath } from "../../protocol/endpoints/endpoint.ts";
+import { type Endpoint, matchPath, type Need } from "../../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -23,7 +23,6 @@ const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "ret
 
 type Sender = Pick<Context, "principal" | "address" | "range" | "lastEventId">;
 
-const NEEDS: ReadonlyMap<string, Need> = new Map(Object.entries(ENDPOINT_NEEDS));
 const NOTIFICATIONS = "git/notifications";
 
 export type Forwarded = {
@@ -94,12 +93,12 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
 /** The permission that the request needs here and on the remote. Only admins may use endpoints that this HQ does not know. */
 function needOf(method: string, segments: readonly string[], { rights }: Principal): Need {
   const path = ["api", ...segments];
-  const known: readonly (readonly [string, Endpoint])[] = Object.entries(endpoints);
+  const known: readonly Endpoint[] = Object.values(endpoints);
   const found = known.find(
-    ([, endpoint]) => endpoint.method.toUpperCase() === method && matchPath(endpoint, path) !== undefined,
+    (endpoint) => endpoint.method.toUpperCase() === method && matchPath(endpoint, path) !== undefined,
   );
-  const need = (found && NEEDS.get(found[0])) ?? "remotes:manage";
-  if (!permits(rights, need)) throw new ServiceError("forbidden", refusalOf(rights, need));
+  const { need } = found ?? { need: "remotes:manage" };
+  requirePermission(rights, need);
   return need;
 }
 

@@ -1,10 +1,9 @@
 import type { Principal } from "../../auth/principal.ts";
-import { permits, refusalOf } from "../../auth/roles.ts";
+import { permits, requirePermission } from "../../auth/roles.ts";
 import type { AccessTokens } from "../../auth/tokens/access-token.ts";
 import type { KeptLogin, KeptToken, LoginRecords } from "../../auth/tokens/login-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ApiTokenRecord, LoginRecord } from "../../protocol/schemas/login.ts";
-import type { Permission } from "../../protocol/schemas/permission.ts";
 import type { Context, Routes } from "../route.ts";
 
 /** No user has this name. */
@@ -32,8 +31,8 @@ export function loginRoutes({
       if (noAuth || user === NOBODY) {
         throw new ServiceError("forbidden", "log in with a password, a key or a link to create API tokens");
       }
-      for (const permission of scope) demand(context, permission);
-      const { method } = context.principal;
+      const { method, rights } = context.principal;
+      for (const permission of scope) requirePermission(rights, permission);
       const login = { user, method, address: context.address, client: context.client };
       const { token, kept } = await tokens.issueApiToken(expiresIn, { ...login, name, scope });
       return { ...shownToken(kept), token };
@@ -48,7 +47,7 @@ export function loginRoutes({
 
 function listedUser({ all }: { readonly all: "0" | "1" }, context: Context): string | undefined {
   if (all === "0") return loggedInUser(context);
-  demand(context, "accounts:manage");
+  requirePermission(context.principal.rights, "accounts:manage");
   return undefined;
 }
 
@@ -62,11 +61,6 @@ function endingUser(context: Context): string | undefined {
 function loggedInUser({ principal }: Context): string {
   if (principal.method === "token" || principal.method === "socket") return principal.user;
   return NOBODY;
-}
-
-function demand({ principal }: Context, permission: Permission): void {
-  if (permits(principal.rights, permission)) return;
-  throw new ServiceError("forbidden", refusalOf(principal.rights, permission));
 }
 
 function shown({ expiresAtS, lastUsedAt, ...login }: KeptLogin, principal: Principal): LoginRecord {

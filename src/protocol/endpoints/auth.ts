@@ -29,10 +29,10 @@ import {
 } from "../schemas/passkey.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
-const user = endpointsWith({ tag: "auth" });
-const open = endpointsWith({ tag: "auth", access: "open" });
+const user = endpointsWith({ tag: "auth", need: "account:use" });
+const open = endpointsWith({ tag: "auth", need: "open" });
 const password = endpointsWith({
-  ...{ tag: "auth", access: "open" },
+  ...{ tag: "auth", need: "open" },
   errors: [
     "invalid_credentials",
     "login_question",
@@ -42,7 +42,7 @@ const password = endpointsWith({
   ],
 });
 const sshKey = endpointsWith({
-  ...{ tag: "auth", access: "open", body: SshLogin },
+  ...{ tag: "auth", need: "open", body: SshLogin },
   errors: ["invalid_credentials", "ssh_keys_disabled", "rate_limited"],
 });
 
@@ -67,7 +67,10 @@ const loginEndpoints = {
     },
   ),
   authConfig: open.get("/api/auth/config", "The available ways to log in", { reply: json(AuthConfig) }),
-  createWsTicket: user.post("/api/auth/ws-ticket", "A single-use ticket for /ws", { reply: json(WsTicket) }),
+  createWsTicket: user.post("/api/auth/ws-ticket", "A single-use ticket for /ws", {
+    need: "login",
+    reply: json(WsTicket),
+  }),
   createLoginLink: user.post("/api/auth/login-link", "A single-use login link; only on the unix socket", {
     reply: json(LoginLink),
     errors: ["forbidden"],
@@ -92,7 +95,10 @@ const loginEndpoints = {
     params: z.object({ userId: z.string() }),
     reply: media("image/svg+xml", "an SVG, or a JPEG on macOS"),
   }),
-  verifyToken: user.get("/api/auth/verify", "Whether the token is valid", { reply: json(VerifyResponse) }),
+  verifyToken: user.get("/api/auth/verify", "Whether the token is valid", {
+    need: "login",
+    reply: json(VerifyResponse),
+  }),
   currentUser: open.get("/api/auth/current-user", "The default user: the configured one, or the server's", {
     reply: json(CurrentUser),
   }),
@@ -166,6 +172,7 @@ const passkeyEndpoints = {
     "/api/auth/enrolment-codes",
     "A code for a user's first passkey, at a login",
     {
+      need: "accounts:manage",
       body: CreateEnrolmentCode,
       reply: json(EnrolmentCode, 201),
       errors: ["forbidden", "invalid_request"],

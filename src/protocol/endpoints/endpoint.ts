@@ -1,8 +1,12 @@
 import { z } from "zod";
 import type { ErrorCode } from "../errors.ts";
+import type { Permission } from "../schemas/permission.ts";
 
 /** How VibeTunnel's clients learn that a request was successful. */
 export const Success = z.object({ success: z.literal(true) });
+
+/** "open": no login. "login": any login or share link. "sessions:resize": guests only have it by a link that says so. */
+export type Need = Permission | "sessions:resize" | "open" | "login";
 
 /** One endpoint as data: the router mounts it, the client calls it, and the OpenAPI document describes it. */
 export type Endpoint = {
@@ -11,11 +15,12 @@ export type Endpoint = {
   readonly path: string;
   readonly summary: string;
   readonly tag: "sessions" | "shares" | "auth" | "server" | "remotes" | "git";
+  readonly need: Need;
   /**
-   * "open": no login. "stream": the query may carry the token, because an event stream cannot set headers. "registry":
-   * registration of remotes, open on an HQ without credentials. auth/roles.ts has the permission for each endpoint.
+   * "stream": the query may carry the token, because an event stream cannot set headers. "registry": registration of
+   * remotes, open on an HQ without credentials.
    */
-  readonly access: "open" | "user" | "stream" | "registry";
+  readonly access: "user" | "stream" | "registry";
   /** The rate limit that a call counts against (contract 4.2); "sessions": both limits. */
   readonly limit: "none" | "api" | "sessions";
   /** Whether the session host serves it too, on its unix socket. */
@@ -49,7 +54,7 @@ type Defined<S, P> = Omit<Base, keyof S | keyof P> & Omit<S, keyof P> & P;
 type Define<S> = <const P extends Parts>(path: string, summary: string, parts: P) => Defined<S, P>;
 
 /** Defines endpoints with `common` parts, which each may replace. Defaults: for users, counted, not on the session host. */
-export function endpointsWith<const S extends Parts & Pick<Endpoint, "tag">>(
+export function endpointsWith<const S extends Parts & Pick<Endpoint, "tag" | "need">>(
   common: S,
 ): Readonly<Record<Endpoint["method"], Define<S>>> {
   const defaults = { access: "user", limit: "api", host: false, errors: [] } as const;

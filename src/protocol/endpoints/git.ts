@@ -30,8 +30,11 @@ const COMMON = ["forbidden", "git_failed", "git_busy", "git_unavailable", "git_t
 const IN_REPOSITORY = ["not_a_repository", ...COMMON] as const;
 
 /** For queries about a folder, which need not be in a repository. */
-const folder = endpointsWith({ tag: "git", host: true, query: RepositoryQuery, errors: COMMON });
-const git = endpointsWith({ tag: "git", host: true, errors: IN_REPOSITORY });
+const folder = endpointsWith({
+  ...{ tag: "git", need: "repositories:use", host: true },
+  ...{ query: RepositoryQuery, errors: COMMON },
+});
+const git = endpointsWith({ tag: "git", need: "repositories:use", host: true, errors: IN_REPOSITORY });
 
 /** Repositories and worktrees of the server's machine, and follow mode (specification 3.3 and 4.6, contract 7). */
 export const gitEndpoints = {

@@ -2,7 +2,7 @@
 import { Health } from "../schemas/health.ts";
 import { endpointsWith, json } from "./endpoint.ts";
 
-export const probe = endpointsWith({ tag: "server", access: "open", limit: "none", host: true });
+export const probe = endpointsWith({ tag: "server", need: "open", limit: "none", host: true });
 
 export const healthEndpoint = {
   health: probe.get("/api/health", "The state of the server", {

@@ -59,7 +59,7 @@ function operation(name: string, endpoint: Endpoint, schemes: Json): Json {
     operationId: name,
     summary: endpoint.summary,
     tags: [endpoint.tag],
-    security: endpoint.access === "open" ? [] : Object.keys(schemes).map((scheme) => ({ [scheme]: [] })),
+    security: endpoint.need === "open" ? [] : Object.keys(schemes).map((scheme) => ({ [scheme]: [] })),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBody(endpoint),
     responses: { ...replies(endpoint), ...errorReplies(endpoint) },
@@ -89,9 +89,9 @@ function replies({ reply }: Endpoint): Json {
   };
 }
 
-function errorReplies({ errors, access, body, tag }: Endpoint): Json {
+function errorReplies({ errors, need, body, tag }: Endpoint): Json {
   const codes = [
-    ...[...errors, ...COMMON_ERRORS].filter((code) => access !== "open" || code !== "unauthorized"),
+    ...[...errors, ...COMMON_ERRORS].filter((code) => need !== "open" || code !== "unauthorized"),
     ...(body === undefined ? [] : BODY_ERRORS),
     // The session host or remote may be unreachable.
     ...(tag === "sessions" ? (["host_unreachable"] as const) : []),

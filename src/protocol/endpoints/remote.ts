@@ -11,10 +11,17 @@ import { RefreshSessions, RegisterRemote, RemoteName, RemoteRecord, SetCordon } 
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
 /** Not counted: each of perhaps a thousand remotes registers every minute with the same credentials. */
-const registry = endpointsWith({ tag: "remotes", access: "registry", limit: "none" });
-const admin = endpointsWith({ tag: "remotes", errors: ["host_unreachable"] });
+const registry = endpointsWith({
+  tag: "remotes",
+  need: "remotes:register",
+  access: "registry",
+  limit: "none",
+});
+const admin = endpointsWith({ tag: "remotes", need: "remotes:manage", errors: ["host_unreachable"] });
+/** A forwarded request also needs the permission of its endpoint, see http/routes/forward.ts. */
 const proxy = endpointsWith({
   tag: "remotes",
+  need: "remotes:view",
   params: z.object({ name: RemoteName, path: z.array(z.string()) }),
   query: z.looseObject({}),
   reply: media("application/octet-stream", "the answer of the remote, with its status"),
@@ -26,6 +33,7 @@ const PROXY_SUMMARY = "Any request about sessions, worktrees and git, to the rem
 /** Only on an HQ (specification 4.5, contract 6). */
 export const remoteEndpoints = {
   listRemotes: registry.get("/api/remotes", "The remotes of this HQ", {
+    need: "remotes:view",
     limit: "api",
     query: z.object({
       down: z
@@ -59,6 +67,7 @@ export const remoteEndpoints = {
     "/api/remotes/:name/cordon",
     "Stop new sessions on a remote, or allow them again",
     {
+      need: "servers:cordon",
       params: z.object({ name: RemoteName }),
       body: SetCordon,
       reply: json(Success.extend({ remote: RemoteRecord })),
@@ -73,7 +82,7 @@ export const remoteEndpoints = {
     "/api/remotes/join",
     "A short-lived credential for a remote, for a signature by its key",
     {
-      access: "open",
+      need: "open",
       // Not counted: every remote renews its credential here, and the signature cannot be guessed.
       limit: "none",
       body: JoinRemote,

@@ -5,14 +5,15 @@ import { Usage } from "../schemas/usage.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 import { healthEndpoint, probe } from "./health.ts";
 
-const server = endpointsWith({ tag: "server" });
+const server = endpointsWith({ tag: "server", need: "accounts:manage" });
 const readiness = endpointsWith({
-  ...{ tag: "server", access: "open", limit: "none", host: true },
+  ...{ tag: "server", need: "open", limit: "none", host: true },
   errors: ["host_unreachable", "shutting_down"],
 });
 
 export const serverEndpoints = {
   listClients: server.get("/api/clients", "Connected clients of /ws", {
+    need: "clients:view",
     reply: json(
       z.array(
         z.object({
@@ -28,6 +29,7 @@ export const serverEndpoints = {
     ),
   }),
   testNotification: server.post("/api/test-notification", "Send a test notification to your own clients", {
+    need: "account:use",
     reply: json(
       z.object({
         success: z.literal(true),
@@ -55,14 +57,15 @@ export const serverEndpoints = {
     },
   ),
   metrics: probe.get("/metrics", "Prometheus metrics", {
-    access: "user",
+    need: "metrics:view",
     reply: media("text/plain; version=0.0.4; charset=utf-8", "Prometheus text format"),
   }),
   openapi: server.get("/api/openapi.json", "This description", {
-    access: "open",
+    need: "open",
     reply: json(z.record(z.string(), z.unknown())),
   }),
   cordonServer: server.post("/api/cordon", "Stop new sessions on this server, or allow them again", {
+    need: "servers:cordon",
     body: SetCordon,
     reply: json(Success.extend({ machine: z.string(), cordoned: z.boolean() })),
     errors: ["disk_failed"],
@@ -71,6 +74,7 @@ export const serverEndpoints = {
     "/api/audit",
     "The audit log of this server, or of all HQs that share a registry, newest first",
     {
+      need: "audit:view",
       query: AuditQuery,
       reply: json(AuditPage),
       errors: ["forbidden", "invalid_request", "not_found"],

@@ -25,13 +25,13 @@ const Switch = z
 /** For event streams: an EventSource cannot set headers. */
 export const StreamToken = z.string().optional().describe("in place of the Authorization header");
 
-const onHost = endpointsWith({ tag: "sessions", host: true });
+const onHost = endpointsWith({ tag: "sessions", need: "sessions:manage", host: true });
 const ofSession = endpointsWith({
-  ...{ tag: "sessions", host: true, params: Id },
+  ...{ tag: "sessions", need: "sessions:view", host: true, params: Id },
   errors: ["session_not_found"],
 });
 const ofRunning = endpointsWith({
-  ...{ tag: "sessions", host: true, params: Id },
+  ...{ tag: "sessions", need: "sessions:control", host: true, params: Id },
   errors: ["session_not_found", "session_not_running"],
 });
 
@@ -43,9 +43,11 @@ const FILE_ERRORS = [
 /** The session host serves these too, on its unix socket. */
 export const sessionEndpoints = {
   listSessions: onHost.get("/api/sessions", "All sessions, newest first", {
+    need: "sessions:view",
     reply: json(z.array(SessionRecord)),
   }),
   createSession: onHost.post("/api/sessions", "Run a program in a new terminal", {
+    need: "sessions:create",
     limit: "sessions",
     body: CreateSession,
     reply: {
@@ -70,10 +72,12 @@ export const sessionEndpoints = {
   }),
   getSession: ofSession.get("/api/sessions/:id", "One session", { reply: json(SessionRecord) }),
   renameSession: ofSession.patch("/api/sessions/:id", "Rename a session", {
+    need: "sessions:manage",
     body: z.object({ name: z.string().trim().min(1).max(256) }),
     reply: json(Success.extend({ name: z.string() })),
   }),
   deleteSession: ofSession.delete("/api/sessions/:id", "End a running session; remove an ended one", {
+    need: "sessions:manage",
     query: z.object({
       if: RemovalCondition.optional().describe(
         "running: an ended session is not removed, and its exit code is the answer",
@@ -82,6 +86,7 @@ export const sessionEndpoints = {
     reply: json(Removal),
   }),
   cleanupSession: ofSession.delete("/api/sessions/:id/cleanup", "Remove an ended session", {
+    need: "sessions:manage",
     reply: json(Success.extend({ status: z.literal("removed") })),
     errors: ["session_not_found", "session_running"],
   }),
@@ -103,10 +108,12 @@ export const sessionEndpoints = {
     errors: ["session_not_found", "session_not_running", "input_overflow"],
   }),
   resizeSession: ofRunning.post("/api/sessions/:id/resize", "Resize the terminal", {
+    need: "sessions:resize",
     body: TerminalSize,
     reply: json(Success.extend(TerminalSize.shape)),
   }),
   killSession: ofRunning.post("/api/sessions/:id/kill", "Send a signal to all processes of the terminal", {
+    need: "sessions:manage",
     body: z.object({ signal: SignalName.default("SIGTERM") }),
     reply: json(Success),
   }),
@@ -164,12 +171,14 @@ export const sessionEndpoints = {
     },
   ),
   uploadFile: ofRunning.post("/api/sessions/:id/files", "Save a file in the session's current directory", {
+    need: "sessions:files",
     query: z.object({ name: FileName.describe("if it is taken, the file gets another one") }),
     upload: true,
     reply: json(SavedFile, 201),
     errors: [...FILE_ERRORS, "session_not_running", "body_too_large", "disk_failed", "request_timeout"],
   }),
   downloadFile: ofSession.get("/api/sessions/:id/files", "A file, as the session's user may read it", {
+    need: "sessions:files",
     access: "stream",
     query: z.object({
       token: StreamToken,
@@ -180,11 +189,15 @@ export const sessionEndpoints = {
   }),
 };
 
-const share = endpointsWith({ tag: "shares", params: Id, errors: ["session_not_found"] });
+const share = endpointsWith({
+  ...{ tag: "shares", need: "sessions:manage", params: Id },
+  errors: ["session_not_found"],
+});
 
 /** Share links, for the owner of the session and for admins, and who watches. */
 export const shareEndpoints = {
   listViewers: share.get("/api/sessions/:id/viewers", "Who watches the session at this server", {
+    need: "sessions:view",
     reply: json(z.array(SessionViewer)),
   }),
   createShare: share.post("/api/sessions/:id/share", "Create a share link for the session", {

@@ -11,10 +11,10 @@ const Activity = z.object({
   session: SessionRecord,
 });
 
-const server = endpointsWith({ tag: "server" });
-const sessions = endpointsWith({ tag: "sessions" });
+const server = endpointsWith({ tag: "server", need: "login" });
+const sessions = endpointsWith({ tag: "sessions", need: "sessions:view" });
 const ofSession = endpointsWith({
-  ...{ tag: "sessions", params: z.object({ id: SessionId }) },
+  ...{ tag: "sessions", need: "sessions:view", params: z.object({ id: SessionId }) },
   errors: ["session_not_found"],
 });
 
@@ -42,6 +42,7 @@ export const vibeTunnelEndpoints = {
     "/api/sessions/:id/reset-size",
     "Always refused: a session has no native terminal size",
     {
+      need: "sessions:resize",
       reply: json(Success),
       errors: ["session_not_found", "session_not_running"],
     },
@@ -50,6 +51,7 @@ export const vibeTunnelEndpoints = {
     reply: json(z.object({ macAppConnected: z.literal(false), isHQMode: z.boolean(), version: z.string() })),
   }),
   serverEvents: server.get("/api/events", "The events of all visible sessions, as server-sent events", {
+    need: "sessions:view",
     access: "stream",
     query: z.object({ token: StreamToken }),
     reply: media("text/event-stream", "events, until the client disconnects"),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Each endpoint and frame needs one of these; auth/roles.ts has the permissions of each role. */
+/** Most endpoints and frames need one of these; auth/roles.ts has the permissions of each role. */
 export const Permission = z.enum([
   /** The user's own logins, API tokens, second factor and notifications. */
   "account:use",

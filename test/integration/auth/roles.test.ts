@@ -1,14 +1,7 @@
 // Every endpoint and every frame, for every role and every guest, at an HQ and through it at a remote.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import {
-  ENDPOINT_NEEDS,
-  FRAME_NEEDS,
-  permits,
-  type Rights,
-  rightsOf,
-  scoped,
-} from "../../../src/auth/roles.ts";
+import { FRAME_NEEDS, permits, type Rights, rightsOf, scoped } from "../../../src/auth/roles.ts";
 import type { Endpoint } from "../../../src/protocol/endpoints/endpoint.ts";
 import { type EndpointName, endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
@@ -33,7 +26,7 @@ const FORWARDED_NEEDS: ReadonlyMap<EndpointName, Permission> = new Map([
   ["proxyPatch", "sessions:manage"],
   ["proxyDelete", "sessions:manage"],
 ]);
-const names = Object.keys(ENDPOINT_NEEDS) as EndpointName[];
+const names = Object.keys(endpoints) as EndpointName[];
 
 const isRoot = process.getuid?.() === 0;
 const scope = new AsyncDisposableStack();
@@ -135,7 +128,7 @@ describe.each(CALLERS)("%s", (_, { who, rights }) => {
     for (const name of names) {
       // Only the server's own socket returns a link.
       if (name === "createLoginLink") continue;
-      const need = ENDPOINT_NEEDS[name];
+      const need = endpoints[name].need;
       const isAllowed = permits(rights, need) && permits(rights, FORWARDED_NEEDS.get(name) ?? need);
       const answer = await asked(who(), name, pathOf(endpoints[name]));
       const isKnown = need === "open" || answer.status !== 401;
@@ -148,7 +141,7 @@ describe.each(CALLERS)("%s", (_, { who, rights }) => {
     const wrong: string[] = [];
     for (const name of names.filter((each) => FORWARDED.test(endpoints[each].path))) {
       if (name === "createSession") continue;
-      const isAllowed = permits(rights, ENDPOINT_NEEDS[name]) && permits(rights, "remotes:view");
+      const isAllowed = permits(rights, endpoints[name].need) && permits(rights, "remotes:view");
       const path = pathOf(endpoints[name]).replace(/^\/api/, "/api/remotes/worker/proxy");
       const answer = await asked(who(), name, path);
       if (answer.status === 401 || isRefused(answer) === isAllowed) wrong.push(`${name}: ${answer.status}`);
@@ -191,7 +184,7 @@ test("without a login only open endpoints answer", async () => {
     const body = method === "GET" ? {} : { body: {} };
     const { json } = await ask(hq.url, pathOf(endpoints[name]), { method, ...body });
     // An HQ that admits machines without credentials has an open registry.
-    const isOpen = ENDPOINT_NEEDS[name] === "open" || endpoints[name].access === "registry";
+    const isOpen = endpoints[name].need === "open" || endpoints[name].access === "registry";
     if ((json?.code === "unauthorized") === isOpen) wrong.push(name);
   }
   expect(wrong).toEqual([]);
