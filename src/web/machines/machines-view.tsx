@@ -24,10 +24,9 @@ const ORDER_WORDS: Readonly<Record<MachineOrder, string>> = {
 
 /** All machines of an HQ, and adding machines. */
 export function MachinesView({ page, workspace }: WorkspaceProps): VNode {
-  const opened = useOverview(workspace);
-  const overview = opened.value;
-  const joining = useToggle();
   const isHq = workspace.machines.all.value !== undefined;
+  const overview = useOverview(workspace, isHq);
+  const joining = useToggle();
   const failure = overview?.failure.value;
   const mayManage = isHq && workspace.permissions.has("remotes:manage");
   return (
@@ -122,16 +121,21 @@ function OrderField({ order }: { readonly order: Signal<MachineOrder> }): VNode 
   );
 }
 
-function useOverview(workspace: WorkspaceProps["workspace"]) {
+/** Undefined at a server that is no HQ. */
+function useOverview(workspace: WorkspaceProps["workspace"], isHq: boolean): MachineOverview | undefined {
   const overview = useSignal<MachineOverview | undefined>(undefined);
   useEffect(() => {
+    if (!isHq) return;
     const opened = new MachineOverview({
       ...{ client: workspace.client, stage: document },
       isManager: () => workspace.permissions.grants("remotes:manage"),
       subscribe: (listener) => workspace.subscribe(listener),
     });
     overview.value = opened;
-    return () => opened[Symbol.dispose]();
-  }, []);
-  return overview;
+    return () => {
+      overview.value = undefined;
+      opened[Symbol.dispose]();
+    };
+  }, [isHq]);
+  return overview.value;
 }

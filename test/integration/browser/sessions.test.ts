@@ -173,6 +173,19 @@ test("a server that is no HQ says nothing of machines", async () => {
   expect(await page.page.getByText(/machine|remote/i).count()).toBe(0);
 });
 
+test("the view of machines at a server that is no HQ says so and asks for no remotes", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const asked: string[] = [];
+  page.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.page.evaluate("location.hash = '#/machines'");
+  await page.page.getByText("This server is no HQ").waitFor();
+  // By then the view has made its requests.
+  await page.page.evaluate("fetch('/api/health').then((answer) => answer.text())");
+  await page.page.evaluate("new Promise((resolve) => requestIdleCallback(resolve))");
+  expect(asked).not.toContain("/api/remotes");
+});
+
 test("the address of a session opens it again, with what it shows", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
