@@ -25,7 +25,8 @@ function Stage({ page }: { readonly page: Page }): VNode {
   const workspace = page.workspace.value;
   if (state.kind === "in" && workspace !== undefined) {
     if (state.access.kind === "guest") return <GuestView page={page} workspace={workspace} />;
-    return <WorkspaceView page={page} workspace={workspace} access={state.access} />;
+    // The key: nothing of a former user's view stays.
+    return <WorkspaceView key={workspace} page={page} workspace={workspace} access={state.access} />;
   }
   if (state.kind === "out") return <LoginView login={page.login} keyring={page.keyring} state={state} />;
   if (state.kind === "question")

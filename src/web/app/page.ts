@@ -3,7 +3,7 @@ import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals"
 import { BrowserStorage } from "../browser-storage.ts";
 import { SchemeWatch } from "../color-scheme.ts";
 import { Keyring } from "../login/keys/keyring.ts";
-import { Login } from "../login/login.ts";
+import { type Access, Login } from "../login/login.ts";
 import { MediaWatch, NARROW } from "../media-watch.ts";
 import { Preferences } from "../preferences.ts";
 import { nameWords } from "../session/words.ts";
@@ -55,16 +55,21 @@ export class Page implements Disposable {
   }
 
   #followLogin(): void {
-    const isIn = this.login.state.value.kind === "in";
-    if (isIn === (this.#workspace.peek() !== undefined)) return;
-    untracked(() => (isIn ? this.#enter() : this.#leave()));
+    const state = this.login.state.value;
+    const access = state.kind === "in" ? state.access : undefined;
+    if (isSameUser(access, this.#workspace.peek()?.access)) return;
+    untracked(() => {
+      this.#leave();
+      if (access !== undefined) this.#enter(access);
+    });
   }
 
-  #enter(): void {
+  #enter(access: Access): void {
     const { login, address, notices, preferences, schemes } = this;
     this.#workspace.value = new Workspace({
       window: this.#window,
       login,
+      access,
       address,
       notices,
       preferences,
@@ -87,6 +92,16 @@ export class Page implements Disposable {
     const bell = workspace.sessions.rung.value.has(open.id) ? "🔔 " : "";
     return `${bell}${name} – ttyhq`;
   }
+}
+
+/** Whether the workspace may stay when the credentials change, as with a new token of the same user. */
+function isSameUser(one: Access | undefined, other: Access | undefined): boolean {
+  return one?.kind === other?.kind && userOf(one) === userOf(other);
+}
+
+/** Undefined for guests, whose link stays the same as long as the page. */
+function userOf(access: Access | undefined): string | undefined {
+  return access === undefined || access.kind === "guest" ? undefined : access.user;
 }
 
 /** The coarsest interval for ages in minutes. */

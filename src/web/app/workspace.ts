@@ -1,6 +1,5 @@
 // All objects of one login: the connection, the list, the open sessions. They end with the login.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
-import { z } from "zod";
 import { type Caller, createCaller } from "../../protocol/client/caller.ts";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import type { ConnectionState } from "../../protocol/client/connection.ts";
@@ -20,7 +19,7 @@ import type { SchemeWatch } from "../color-scheme.ts";
 import { sendFile } from "../files/send-file.ts";
 import { onlySession } from "../layout/address.ts";
 import { Panes } from "../layout/panes.ts";
-import type { Login } from "../login/login.ts";
+import type { Access, Login } from "../login/login.ts";
 import { Permissions } from "../login/permissions.ts";
 import { MachineList } from "../machines/machine-list.ts";
 import { followNotice } from "../notifications/alert.ts";
@@ -35,12 +34,15 @@ import { SessionList } from "../sessions/session-list.ts";
 import { OpenSession } from "../terminal/open-session.ts";
 import type { AddressBar } from "./address-bar.ts";
 import { openBrowserLink, passing } from "./browser-link.ts";
+import { actOnEach } from "./bulk-action.ts";
 import type { Notices } from "./notices.ts";
 import { routeHash, sessionRoute } from "./route.ts";
 
 type WorkspaceOptions = {
   readonly window: Window;
   readonly login: Login;
+  /** Those at the start; the token may change. */
+  readonly access: Access;
   readonly address: AddressBar;
   readonly notices: Notices;
   readonly preferences: Preferences;
@@ -49,6 +51,7 @@ type WorkspaceOptions = {
 };
 
 export class Workspace implements Disposable {
+  readonly access: Access;
   readonly sessions: SessionList;
   readonly filter: ListFilter;
   readonly machines: MachineList;
@@ -63,13 +66,14 @@ export class Workspace implements Disposable {
   readonly #send: Send;
   readonly #socket: SessionSocket;
   readonly #scope = new DisposableStack();
+  readonly #end = new AbortController();
   readonly #connection: Signal<ConnectionState>;
 
   constructor(options: WorkspaceOptions) {
     this.#options = options;
-    const { login, window } = options;
-    const state = login.state.peek();
-    this.isGuests = state.kind === "in" && state.access.kind === "guest";
+    const { login, access, window } = options;
+    this.access = access;
+    this.isGuests = access.kind === "guest";
     this.guestName = this.isGuests ? new GuestName(window, () => this.#socket.introduce()) : undefined;
     this.#send = sendOf(login);
     this.client = createClient(this.#send);
@@ -205,6 +209,7 @@ export class Workspace implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#end.abort();
     this.#scope.dispose();
   }
 
@@ -305,30 +310,14 @@ export class Workspace implements Disposable {
     };
   }
 
-  /** A few at a time; requests over the server's limit are sent later. */
   async #each(
     records: readonly SessionRecord[],
     failure: string,
     act: (record: SessionRecord) => Promise<void>,
   ): Promise<void> {
-    const left = [...records];
-    const failures: unknown[] = [];
-    const work = async (): Promise<void> => {
-      for (let record = left.shift(); record !== undefined; record = left.shift()) {
-        try {
-          await act(record);
-        } catch (error) {
-          const wait = RetryAfter.safeParse(error).data?.details.retryAfterSeconds;
-          if (wait === undefined) failures.push(error);
-          else {
-            left.push(record);
-            await new Promise((resolve) => setTimeout(resolve, wait * 1000));
-          }
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: ACTIONS_AT_ONCE }, work));
-    if (failures.length === 0) return;
+    const { signal } = this.#end;
+    const failures = await actOnEach(records, act, signal);
+    if (failures.length === 0 || signal.aborted) return;
     this.#options.notices.failed(`${failures.length} of ${records.length} were ${failure}`, failures[0]);
   }
 
@@ -343,10 +332,6 @@ export class Workspace implements Disposable {
 
 /** Frequent enough to show activity, and cheap for twenty sessions at once. */
 const PREVIEW_INTERVAL_MS = 1_000;
-/** Parallel requests of an action on many sessions. */
-const ACTIONS_AT_ONCE = 6;
-/** An error with a time for the next attempt. */
-const RetryAfter = z.object({ details: z.object({ retryAfterSeconds: z.number() }) });
 
 /** Uses the current token; a refusal ends the login. */
 function sendOf(login: Login): Send {
