@@ -97,10 +97,7 @@ export async function openHeadquarters(parts: {
   return {
     ...{ fleet, registry, healthCheck, records: redis?.records, instanceId: hqId },
     admitTunnel: tunnelAdmission({ registry, guard, tunnels }),
-    routes: (tokens) => ({
-      ...ofRemotes,
-      ...joinRoutes(joining, tokens, (name) => registry.forget(name)),
-    }),
+    routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens, registry) }),
     isRegistryConnected: () => tables.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

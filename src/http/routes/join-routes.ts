@@ -1,6 +1,7 @@
 import type { Principal } from "../../auth/principal.ts";
 import type { AccessTokens } from "../../auth/tokens/access-token.ts";
 import type { Joining } from "../../hq/joining/joining.ts";
+import type { Registry } from "../../hq/registry/registry.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Routes } from "../route.ts";
 
@@ -8,7 +9,7 @@ import type { Routes } from "../route.ts";
 export function joinRoutes(
   joining: Joining,
   tokens: Pick<AccessTokens, "issueRemote">,
-  onKeyRevoked: (name: string) => Promise<void>,
+  registry: Pick<Registry, "byName" | "forget">,
 ): Routes {
   return {
     joinRemote: async ({ body }) => {
@@ -22,9 +23,15 @@ export function joinRoutes(
       return { success: true };
     },
     listRemoteKeys: async () => [...(await joining.keys())],
-    revokeRemoteKey: async ({ params }) => {
-      await joining.revokeKey(params.name);
-      await onKeyRevoked(params.name);
+    revokeRemoteKey: async ({ params: { name } }) => {
+      try {
+        await joining.revokeKey(name);
+      } catch (error) {
+        // An attempt that failed half-way may have left a remote without its key.
+        const isMissing = error instanceof ServiceError && error.code === "remote_not_found";
+        if (!isMissing || registry.byName(name) === undefined) throw error;
+      }
+      await registry.forget(name);
       return { success: true };
     },
   };

@@ -1,3 +1,4 @@
+import type { Principal } from "../../auth/principal.ts";
 import type { Fleet } from "../../hq/fleet.ts";
 import type { RemoteReport } from "../../hq/health/remote-health.ts";
 import type { Registry } from "../../hq/registry/registry.ts";
@@ -11,16 +12,18 @@ import type { Context, Media, Routes } from "../route.ts";
 import { forward } from "./forward.ts";
 import type { RegistrationGuard } from "./join-routes.ts";
 
-/** The remotes of an HQ (specification 4.5, contract 6). */
-export function remoteRoutes(parts: {
+type RemoteRoutesParts = {
   readonly registry: Registry;
   readonly fleet: Fleet;
   readonly guard: RegistrationGuard;
   /** ServiceError `invalid_request` for a url that leads back to this HQ, or that it cannot use. */
   readonly checkUrl: (request: RegisterRemote) => Promise<void>;
   readonly reportOf: (remoteId: string) => RemoteReport | undefined;
-}): Routes {
-  const { registry, fleet, guard, checkUrl, reportOf } = parts;
+};
+
+/** The remotes of an HQ (specification 4.5, contract 6). */
+export function remoteRoutes(parts: RemoteRoutesParts): Routes {
+  const { registry, fleet, guard, reportOf } = parts;
   const recordOf = (remote: Remote): RemoteRecord => remoteRecord(remote, fleet);
   const named = (name: string): Remote => {
     const remote = registry.byName(name);
@@ -43,10 +46,7 @@ export function remoteRoutes(parts: {
       return query.down === "1" ? [...listed, ...registry.down.map(downRecord)] : listed;
     },
     registerRemote: async ({ body }, { principal }) => {
-      await guard(principal, body);
-      const known = registry.byId(body.id);
-      if (known?.url !== body.url) await checkUrl(body);
-      return { success: true, remote: recordOf(await registry.register(body)) };
+      return { success: true, remote: recordOf(await register(parts, body, principal)) };
     },
     removeRemote: async ({ params }, { principal }) => {
       await guard(principal, params);
@@ -67,6 +67,25 @@ export function remoteRoutes(parts: {
     },
     ...proxyRoutes(fleet),
   };
+}
+
+async function register(
+  { registry, guard, checkUrl }: Pick<RemoteRoutesParts, "registry" | "guard" | "checkUrl">,
+  request: RegisterRemote,
+  principal: Principal,
+): Promise<Remote> {
+  await guard(principal, request);
+  const known = registry.byId(request.id);
+  if (known?.url !== request.url) await checkUrl(request);
+  const remote = await registry.register(request);
+  try {
+    // A revocation since the first check may have found no registration to remove.
+    await guard(principal, request);
+  } catch (error) {
+    if (registry.byId(request.id) !== undefined) await registry.remove(request.id);
+    throw error;
+  }
+  return remote;
 }
 
 /** An allow list, because the token is secret. */
