@@ -86,7 +86,7 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
     : (await cordon(client, given, { cordoned: true, untilRestart })).machine;
   const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, isHost);
   const ended = end ? running : [];
-  for (const { id } of ended) await client.remove(id);
+  for (const { id } of ended) await client.end(id);
   const left = end ? [] : running;
   if (json) {
     cli.stdout.write(jsonText({ machine, running: left.map(plainRecord), ended: ended.map(plainRecord) }));
