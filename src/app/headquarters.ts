@@ -11,6 +11,7 @@ import type { RedisTables, RedisTablesOptions } from "../hq/registry/redis-table
 import { type IsAlive, Registry } from "../hq/registry/registry.ts";
 import { TablesFile, tableFile } from "../hq/registry/tables-file.ts";
 import { remoteTarget } from "../hq/remote-connection.ts";
+import type { Remote } from "../hq/remote-state.ts";
 import { Tunnels } from "../hq/tunnels.ts";
 import type { Routes } from "../http/route.ts";
 import { joinRoutes, type RegistrationGuard, registrationGuard } from "../http/routes/join-routes.ts";
@@ -67,7 +68,13 @@ export async function openHeadquarters(parts: {
   const redis = await openRedis(role, { ca: config.trustedCa, replicaId: instanceId, seal, log });
   const tables = stack.use(redis?.tables ?? registryFile(controlDir.registry, log));
   if (redis !== undefined) stack.use(await audit.share(redis.records.auditLines));
-  const isUp: IsAlive = (remote, timeoutMs) => isAlive(ask, remote, timeoutMs);
+  const hqId = (): string => redis?.tables.instanceId ?? instanceId;
+  const joining = new Joining({
+    ...{ tables: redis?.tables ?? stack.use(await joiningFile(controlDir.joining)), seal, hqId },
+    ...{ configured: role.joining.token, now: () => Date.now() },
+  });
+  const isUp: IsAlive = async (remote, timeoutMs) =>
+    (await isAlive(ask, remote, timeoutMs)) && (await mayStay(joining, remote));
   const registry = stack.use(await Registry.open({ tables, seal, isAlive: isUp, now: () => new Date() }));
   const fleet = stack.use(
     new Fleet({
@@ -80,11 +87,6 @@ export async function openHeadquarters(parts: {
   const healthCheck = stack.use(
     checkHealth({ registry, isAlive: isUp, lease: redis?.tables.lease, fleet, audit, log }),
   );
-  const hqId = (): string => redis?.tables.instanceId ?? instanceId;
-  const joining = new Joining({
-    ...{ tables: redis?.tables ?? stack.use(await joiningFile(controlDir.joining)), seal, hqId },
-    ...{ configured: role.joining.token, now: () => Date.now() },
-  });
   const guard = registrationGuard(joining, role.joining);
   const ofRemotes = remoteRoutes({
     ...{ registry, fleet, guard, reportOf },
@@ -101,6 +103,11 @@ export async function openHeadquarters(parts: {
     isRegistryConnected: () => tables.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Never rejects. A key that cannot be looked up counts as enrolled. */
+async function mayStay(joining: Joining, remote: Remote): Promise<boolean> {
+  return remote.registeredByKey !== true || (await joining.isKnown(remote).catch(() => true));
 }
 
 function checkHealth(

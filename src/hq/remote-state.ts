@@ -9,7 +9,12 @@ import {
 import { RegisterRemote } from "../protocol/schemas/remote.ts";
 
 /** A registration. Its bearer token opens the remote and is never shown. Times are ISO 8601. */
-export const Remote = RegisterRemote.extend({ registeredAt: z.string(), lastHeartbeat: z.string() });
+export const Remote = RegisterRemote.extend({
+  registeredAt: z.string(),
+  lastHeartbeat: z.string(),
+  /** It registered with a credential for its key, so it leaves when that key is revoked. */
+  registeredByKey: z.boolean().optional(),
+});
 export type Remote = z.infer<typeof Remote>;
 
 /** An entry of the store: a registration, or since when a remote is down. */

@@ -24,7 +24,7 @@ import { type RegistryTables, SealedTable, type TableChange, type TableUpdate } 
 
 export type RegistryChange = { readonly kind: "joined" | "refreshed" | "left"; readonly remote: Remote };
 
-/** Whether a remote still answers as itself. Never rejects. */
+/** Whether a remote still answers as itself, and may be registered. Never rejects. */
 export type IsAlive = (remote: Remote, timeoutMs: number) => Promise<boolean>;
 
 export type RegistryOptions = {
@@ -107,7 +107,7 @@ export class Registry implements Disposable {
    * Adds or refreshes a remote (contract 6.1). A remote that lost its control directory comes back with another id and
    * takes the place of the old one, which does not answer. Throws `remote_name_taken` if the other one answers.
    */
-  async register(request: RegisterRemote): Promise<Remote> {
+  async register(request: RegisterRemote & Pick<Remote, "registeredByKey">): Promise<Remote> {
     const { id, name } = request;
     const isKnown = this.byId(id) !== undefined;
     for (let claims = 1; claims <= MAX_CLAIMS; claims += 1) {

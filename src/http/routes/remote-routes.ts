@@ -77,7 +77,8 @@ async function register(
   await guard(principal, request);
   const known = registry.byId(request.id);
   if (known?.url !== request.url) await checkUrl(request);
-  const remote = await registry.register(request);
+  const registeredByKey = principal.rights.kind === "remote";
+  const remote = await registry.register({ ...request, ...(registeredByKey && { registeredByKey }) });
   try {
     // A revocation since the first check may have found no registration to remove.
     await guard(principal, request);

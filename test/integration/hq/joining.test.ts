@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { ttyhq } from "../harness/command.ts";
+import { CutProxy } from "../harness/cut-proxy.ts";
 import { asAdmin, HandmadeRemote, newToken, startHq } from "../harness/handmade-remote.ts";
 import { shakeHands } from "../harness/http.ts";
 import { RedisServer } from "../harness/redis-server.ts";
+import { BACK, OUT_OF_REACH } from "../harness/replica.ts";
 import { addressOf, DIALLING, NO_LIMITS } from "../harness/test-fleet.ts";
 import { TestServer, type TestServerOptions } from "../harness/test-server.ts";
 
@@ -193,4 +195,34 @@ test("HQs that share their registry share tokens and keys: a token works once at
   await remote.kill();
   await using again = await startRemote(one, "worker", { ...direct, controlDir: remote.controlDir });
   await again.logged("registered with the HQ");
+});
+
+test("a remote that is revoked while one HQ is cut off from Redis leaves both", async () => {
+  await using redis = await RedisServer.start();
+  await using proxy = await CutProxy.open(redis.host.port);
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-revoked-"));
+  const secret = join(folder.path, "jwt-secret");
+  await writeFile(secret, "a secret of at least 32 bytes, as it were");
+  const start = async (name: string, url: string): Promise<TestServer> => {
+    const file = join(folder.path, name);
+    await writeFile(file, url);
+    return await startHq(["--registry-url-file", file, "--jwt-secret-file", secret]);
+  };
+  const proxied = new URL(redis.url);
+  proxied.port = new URL(proxy.url).port;
+  await using one = await start("one", redis.url);
+  await using other = await start("other", proxied.href);
+  const namesAt = async (at: TestServer): Promise<readonly string[]> =>
+    (await asAdmin(at, "/api/remotes")).json.map(({ name }: { readonly name: string }) => name);
+  await using revoked = await HandmadeRemote.join(one, "revoked");
+  expect((await revoked.register(one)).status).toBe(200);
+  await remoteOf(other, "revoked");
+  proxy.cut();
+  await other.logged(OUT_OF_REACH);
+  expect((await asAdmin(one, "/api/remotes/keys/revoked", { method: "DELETE" })).status).toBe(200);
+  proxy.mend();
+  await other.logged(BACK);
+  await eventually(async () => (await namesAt(other)).length === 0 || undefined, "no remote at the other");
+  expect([await namesAt(one), await namesAt(other)]).toEqual([[], []]);
+  expect((await revoked.register(other)).status).toBe(403);
 });
