@@ -81,6 +81,7 @@ describe.each(REMOTE_KINDS)("a session of a remote $what", (kind) => {
     expect((await end()).json).toMatchObject({ success: true, status: "exited" });
     expect((await end()).json).toMatchObject({ success: true, status: "exited" });
     expect((await listed(id))?.status).toBe("exited");
+    expect((await rest.send("DELETE", `/api/sessions/${id}`)).json).toMatchObject({ status: "removed" });
   });
 
   test("has its end in the list, takes nothing then, and is removed by cleanup", async () => {
