@@ -1,3 +1,4 @@
+import { finished } from "node:stream/promises";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { authEndpoints } from "../../../src/protocol/endpoints/auth.ts";
 import type { Health } from "../../../src/protocol/schemas/health.ts";
@@ -34,6 +35,8 @@ export class StartedService implements Machine, AsyncDisposable {
   readonly #container: Container;
   readonly #place: ServicePlace;
   readonly #log = new LogTail();
+  /** The end of the log of a container that has ended. */
+  #logged: Promise<void> = Promise.resolve();
   readonly #probe: ServerClient;
 
   private constructor(container: Container, place: ServicePlace) {
@@ -181,7 +184,9 @@ export class StartedService implements Machine, AsyncDisposable {
     };
     const limits = { timeoutMs: READY_TIMEOUT_MS, ...options };
     const found = await eventually(check, `an answer of ${this.name}`, limits, () => this.scene);
-    if (found === "ended") throw new Error(failure(`${this.name} ended before it answered`, this.scene));
+    if (found === "answers") return;
+    await this.#asked("read the log of", this.#logged);
+    throw new Error(failure(`${this.name} ended before it answered`, this.scene));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -204,7 +209,7 @@ export class StartedService implements Machine, AsyncDisposable {
     const since = Date.parse((await this.#state()).StartedAt) / 1000;
     const stream = await container.logs(this.#container, { since });
     stream.on("data", (text: string) => this.#log.append(text));
-    stream.on("error", () => undefined);
+    this.#logged = finished(stream).catch(() => undefined);
   }
 
   async #login(): Promise<Credentials | undefined> {
