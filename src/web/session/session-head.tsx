@@ -130,17 +130,23 @@ function RecordingMark({ record }: { readonly record: SessionRecord }): VNode | 
   );
 }
 
+const DETAILS = {
+  End: "Its programs get SIGHUP, and SIGKILL if they still run after three seconds. The recording is kept.",
+  Remove: "Its recording is deleted permanently.",
+} as const;
+
 /** Ends a running session or removes an ended one, after a confirmation. */
 function EndButton({ workspace, record }: RecordProps): VNode {
   // Stays the same when the session ends while the question is open.
-  const asked = useSignal<"End" | "Remove" | undefined>(undefined);
+  const question = useSignal<keyof typeof DETAILS | undefined>(undefined);
+  const asked = question.value;
   const isEnded = record.status === "exited";
   const word = isEnded ? "Remove" : "End";
   const ask = (): void => {
-    asked.value = word;
+    question.value = word;
   };
   const close = (): void => {
-    asked.value = undefined;
+    question.value = undefined;
   };
   return (
     <>
@@ -148,21 +154,12 @@ function EndButton({ workspace, record }: RecordProps): VNode {
         <Icon name={isEnded ? "trash" : "stop"} />
         <span class="wide-only">{word}</span>
       </button>
-      {asked.value === "End" && (
+      {asked && (
         <Confirm
-          question={`End “${nameWords(record)}”?`}
-          detail="Its programs get SIGHUP, and SIGKILL if they still run after three seconds. The recording is kept."
-          yes="End"
-          onYes={() => void workspace.end(record)}
-          onClose={close}
-        />
-      )}
-      {asked.value === "Remove" && (
-        <Confirm
-          question={`Remove “${nameWords(record)}”?`}
-          detail="Its recording is deleted permanently."
-          yes="Remove"
-          onYes={() => void workspace.remove(record)}
+          question={`${asked} “${nameWords(record)}”?`}
+          detail={DETAILS[asked]}
+          yes={asked}
+          onYes={() => void (asked === "End" ? workspace.end(record) : workspace.remove(record))}
           onClose={close}
         />
       )}
