@@ -1,5 +1,6 @@
 // One action on many sessions.
 import { z } from "zod";
+import { waited } from "../waited.ts";
 
 /** Parallel requests of an action on many sessions. */
 const ACTIONS_AT_ONCE = 6;
@@ -27,7 +28,7 @@ export async function actOnEach<T>(
         const wait = RetryAfter.safeParse(error).data?.details.retryAfterSeconds;
         if (wait === undefined) failures.push(error);
         else {
-          await pause(wait * 1000, signal);
+          await waited(wait * 1000, signal);
           // Not before: another worker would not wait.
           left.push(target);
         }
@@ -36,18 +37,4 @@ export async function actOnEach<T>(
   };
   await Promise.all(Array.from({ length: ACTIONS_AT_ONCE }, work));
   return failures;
-}
-
-/** `signal` ends it early. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
-  });
 }

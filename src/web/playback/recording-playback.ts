@@ -11,6 +11,7 @@ import {
 import { parseSize, TerminalSize } from "../../protocol/schemas/session.ts";
 import { type Appearance, Emulator } from "../terminal/emulator/emulator.ts";
 import { Sizing } from "../terminal/sizing.ts";
+import { waited } from "../waited.ts";
 import { RecordedEvents } from "./recorded-events.ts";
 
 /** Limit of loaded data; a longer recording is played up to there. Twice a server's default recording limit. */
@@ -18,8 +19,6 @@ const MAX_BYTES = 512 * 1024 * 1024;
 const TICK_MS = 100;
 /** Delay before the next request for a growing recording. */
 const RETRY_MS = 1_000;
-/** The longest wait of a timer. */
-const MAX_WAIT_MS = 2 ** 31 - 1;
 
 type RecordingPlaybackOptions = {
   readonly read: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
@@ -317,18 +316,6 @@ function writing(emulator: Emulator, { resize }: Pick<Emulator, "resize"> = emul
 
 function written(emulator: Emulator, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve) => emulator.write(bytes, resolve));
-}
-
-function waited(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(resolve, Math.min(ms, MAX_WAIT_MS));
-    const aborted = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    signal.addEventListener("abort", aborted, { once: true });
-  });
 }
 
 function recordingTime(timed: readonly TimedEvent[], position: number): number {
