@@ -42,7 +42,7 @@ export class Fleet implements SessionBackend {
   readonly #options: FleetOptions;
   /**
    * By name, so that viewers keep their sessions when a remote restarts. A remote that has left stays here while its
-   * sessions have viewers, who continue at the same byte when it returns.
+   * sessions have viewers, who continue at the same byte when it returns, under this name or another one.
    */
   readonly #remotes = new Map<string, RemoteConnection<RemoteSessionBackend>>();
   readonly #local: RemoteConnection | undefined;
@@ -253,7 +253,7 @@ export class Fleet implements SessionBackend {
   #register(registered: Remote, isNew: boolean): void {
     const { connect, targetOf } = this.#options;
     const target = targetOf(registered);
-    const known = this.#remotes.get(registered.name);
+    const known = this.#remotes.get(registered.name) ?? this.#takeRenamed(registered);
     const remote = known ?? new RemoteConnection(registered, connect(target), this.#heard);
     this.#remotes.set(registered.name, remote);
     remote.sessions.retarget(target);
@@ -261,6 +261,15 @@ export class Fleet implements SessionBackend {
     const isRelabelled = remote.relabel(registered);
     if (isNew || isRelabelled) this.#announceSessions(remote);
     if (isNew) void this.#introduce(remote, registered);
+  }
+
+  /** The remote with that id that has left under another name, which it has no longer. */
+  #takeRenamed({ id }: Remote): RemoteConnection<RemoteSessionBackend> | undefined {
+    const left = [...this.#remotes].find(([, { isListed, label }]) => !isListed && label.id === id);
+    if (left === undefined) return undefined;
+    const [formerName, remote] = left;
+    this.#remotes.delete(formerName);
+    return remote;
   }
 
   #announceSessions(remote: RemoteConnection): void {

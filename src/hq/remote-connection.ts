@@ -65,11 +65,11 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
     return this.#label;
   }
 
-  /** Sets the id and address of the same remote. Returns whether they have changed. */
+  /** Sets the id, name and address of the same remote. Returns whether they have changed. */
   relabel(label: RemoteLabel): boolean {
-    const { id, url } = this.#label;
+    const { id, name, url } = this.#label;
     this.#label = label;
-    if (id === label.id && url === label.url) return false;
+    if (id === label.id && name === label.name && url === label.url) return false;
     for (const [sessionId, record] of this.#records) this.#records.set(sessionId, this.labelled(record));
     return true;
   }

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { CreateSession } from "../../../src/protocol/schemas/session.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
-import { MemoryFleet } from "./memory-fleet.ts";
+import { MemoryFleet, settled } from "./memory-fleet.ts";
+import { registration } from "./memory-store.ts";
 
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -162,6 +163,21 @@ describe("sessions of two remotes with the same id", () => {
     watching[Symbol.dispose]();
     expect((await hq.fleet.list()).map(({ source }) => source)).toEqual(["b"]);
   });
+});
+
+test("a viewer keeps its session when the remote registers under another name", async () => {
+  await using hq = await MemoryFleet.of();
+  const remote = await hq.join("a", ["one"]);
+  const seen: string[] = [];
+  using _watching = await hq.fleet.subscribe("one", ({ kind }) => void seen.push(kind));
+  await hq.registry.register(registration("b", { id: "id-of-a", url: registration("a").url }));
+  await settled();
+  expect(hq.registry.remotes.map(({ name }) => name)).toEqual(["b"]);
+  expect((await hq.fleet.list()).map(({ id, source }) => [id, source])).toEqual([["one", "b"]]);
+  expect((await hq.fleet.get("one")).remoteName).toBe("b");
+  expect(hq.fleet.sessionsOf("b")).toEqual({ ids: ["one"], conflicts: [] });
+  remote.sessions.get("one")?.print("x");
+  expect(seen).toContain("output");
 });
 
 describe("create", () => {
