@@ -11,6 +11,8 @@ import { RegisterRemote } from "../protocol/schemas/remote.ts";
 /** A registration. Its bearer token opens the remote and is never shown. Times are ISO 8601. */
 export const Remote = RegisterRemote.extend({
   registeredAt: z.string(),
+  /** Of the latest registration. Older versions store none: theirs is the last sign of life. */
+  refreshedAt: z.string().optional(),
   lastHeartbeat: z.string(),
   /** It registered with a credential for its key, so it leaves when that key is revoked. */
   registeredByKey: z.boolean().optional(),
@@ -114,6 +116,15 @@ export function isRegistered(state: RemoteState | undefined): state is Registere
   return state !== undefined && state.status !== "down" && state.status !== "left";
 }
 
+/** Whether the remote registered after the other registration of it was made. A sign of life makes neither newer. */
+export function isNewer(remote: Remote, other: Remote): boolean {
+  return registrationTime(remote) > registrationTime(other);
+}
+
+function registrationTime({ refreshedAt, lastHeartbeat }: Remote): string {
+  return refreshedAt ?? lastHeartbeat;
+}
+
 /** Whether the remote is reached as before; only its times may differ. */
 export function isUnchanged(remote: Remote | undefined, before: Remote): boolean {
   const isSame = remote?.id === before.id && remote.name === before.name;
@@ -166,7 +177,7 @@ function read(state: RemoteState, event: StoreEvent): Outcome {
   const { remote, isStored, status } = state;
   const kept = entry?.remote;
   const isOwn = status === "up" && !isStored;
-  if (isOwn && (kept?.id !== remote.id || remote.lastHeartbeat >= kept.lastHeartbeat)) {
+  if (isOwn && (kept?.id !== remote.id || !isNewer(kept, remote))) {
     const holder = kept?.id === remote.id ? undefined : kept;
     return outcome({ ...state, version }, { type: "restore", remote, holder });
   }

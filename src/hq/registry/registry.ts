@@ -9,6 +9,7 @@ import { HEALTH_CHECK_TIMEOUT_MS, MAX_DOWN_REMOTES } from "../../protocol/limits
 import type { RegisterRemote } from "../../protocol/schemas/remote.ts";
 import {
   isDownLately,
+  isNewer,
   isRegistered,
   isUnchanged,
   LEFT,
@@ -119,7 +120,7 @@ export class Registry implements Disposable {
       }
       const lastHeartbeat = this.#now();
       const registeredAt = this.byId(id)?.registeredAt ?? lastHeartbeat;
-      const remote = { ...request, registeredAt, lastHeartbeat };
+      const remote = { ...request, registeredAt, refreshedAt: lastHeartbeat, lastHeartbeat };
       if (!(await this.#store(remote))) continue;
       this.registrations.add(isKnown ? "refreshed" : "new");
       return remote;
@@ -289,7 +290,7 @@ export class Registry implements Disposable {
     const other = remote === undefined ? name : (this.#nameOf(remote.id) ?? name);
     if (remote === undefined || other === name) return void this.#apply(name, event);
     const state = this.#states.get(other);
-    if (!isRegistered(state) || state.isStored || state.remote.lastHeartbeat < remote.lastHeartbeat) {
+    if (!isRegistered(state) || state.isStored || isNewer(remote, state.remote)) {
       // One that is down would come back under its former name.
       const isDown = !isRegistered(state);
       void this.#apply(other, isDown ? { type: "forgotten" } : { type: "removed", since: undefined });

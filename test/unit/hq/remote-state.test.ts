@@ -132,6 +132,17 @@ test("a registration that only this HQ knows wins over an older one of the store
   ]);
 });
 
+test("a registration that only this HQ knows does not win by a sign of life over a newer one of the store", () => {
+  const before = remoteAt(0, { refreshedAt: timeAt(0) });
+  const newer = remoteAt(1, { refreshedAt: timeAt(1), cordoned: true });
+  const events: readonly RemoteEvent[] = [
+    { type: "registered", remote: before },
+    answered,
+    { type: "read", entry: { remote: newer }, version: "2" },
+  ];
+  expect(run(...events)).toMatchObject({ state: { remote: newer }, actions: ["joined", "refreshed"] });
+});
+
 const ids = fc.constantFrom("one", "two");
 const minutes = fc.integer({ min: 0, max: 4 });
 const times = minutes.map(timeAt);

@@ -18,6 +18,7 @@ describe("a registration", () => {
     expect(remote).toEqual({
       ...registration("a"),
       registeredAt: "1970-01-01T00:00:01.000Z",
+      refreshedAt: "1970-01-01T00:00:01.000Z",
       lastHeartbeat: "1970-01-01T00:00:01.000Z",
     });
     expect(registry.remotes).toEqual([remote]);
