@@ -2,6 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Backoff } from "../../lib/async/backoff.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import { Tally } from "../../lib/data/tally.ts";
 import { inTrace, newTrace } from "../../lib/trace.ts";
 import type { Log } from "../../log.ts";
@@ -60,8 +61,8 @@ export class Registration implements AsyncDisposable {
   #isRegistered = false;
   /** Aborted when the HQ does not know this remote any more; another one for each registration. */
   #forgotten = new AbortController();
-  /** Whether a registration was sent: the HQ may know this remote even if it did not answer. */
-  #isKnown = false;
+  /** The latest request that was sent: the HQ may know this remote even if it did not answer. */
+  #sent: Promise<unknown> | undefined;
 
   constructor(options: RegistrationOptions) {
     this.#options = options;
@@ -88,7 +89,9 @@ export class Registration implements AsyncDisposable {
     this.#watching[Symbol.dispose]();
     this.#stop.abort();
     await this.#running;
-    if (!this.#isKnown) return;
+    if (this.#sent === undefined) return;
+    // The HQ may still carry it out, and must not do so after the removal.
+    await succeeded(withDeadline(this.#sent, HEALTH_CHECK_TIMEOUT_MS, "the registration with the HQ"));
     const leave = this.#options.hq.bytes(endpoints.removeRemote, { params: { id: this.#request.id } });
     // The specification has no way to leave: an HQ that knows none removes the remote by its health check.
     await withDeadline(leave, HEALTH_CHECK_TIMEOUT_MS, "leaving the HQ").catch((error) => {
@@ -143,10 +146,9 @@ export class Registration implements AsyncDisposable {
     // Asked first: if the HQ restarts right after the registration, the next check sees another identity.
     const identity = await this.#identityOfHq().catch(() => undefined);
     signal.throwIfAborted();
-    this.#isKnown = true;
     const request = this.#request;
-    const registration = hq.bytes(endpoints.registerRemote, { body: request });
-    await withDeadline(registration, REGISTRATION_TIMEOUT_MS, "the registration with the HQ", signal);
+    this.#sent = hq.bytes(endpoints.registerRemote, { body: request });
+    await withDeadline(this.#sent, REGISTRATION_TIMEOUT_MS, "the registration with the HQ", signal);
     this.registrations.add("ok");
     const { name, url } = request;
     if (!this.#isRegistered) log.info({ name, url }, "registered with the HQ");

@@ -119,7 +119,25 @@ test("a remote that never registered announces no sessions", async () => {
   expect(JSON.stringify(warnings)).not.toContain(registration("a").token);
 });
 
-test("a remote that stops while its HQ hangs does not wait for the registration, and still leaves", async () => {
+test("a remote that stops while it registers leaves after the answer, so that the HQ does not list it", async () => {
+  const registering = Promise.withResolvers<void>();
+  let isListed = false;
+  const { hq, asked } = hqOf(async (request) => {
+    if (request.path === "/api/health") return answers(request);
+    if (request.method === "POST") await registering.promise;
+    isListed = request.method === "POST";
+    return answers(request);
+  });
+  const { remote } = remoteAt(hq);
+  await asked(REGISTER);
+  const stopped = remote[Symbol.asyncDispose]();
+  await new Promise(setImmediate);
+  registering.resolve();
+  await stopped;
+  expect(isListed).toBe(false);
+});
+
+test("a remote that stops while its HQ hangs waits only a few seconds for the registration, and still leaves", async () => {
   const { hq, requests, asked } = hqOf(async (request) => {
     if (request.method === "POST") return new Promise<never>(() => {});
     return request.method === "DELETE" ? { success: true } : answers(request);
