@@ -102,7 +102,7 @@ export function creatorOf(principal: Principal): Creator {
   const { user, method, rights, tokenId } = principal;
   // Nobody else gets a token here. A ticket of a proxied user has none.
   const isLogin = rights.kind !== "invited" && tokenId !== undefined && BY_TOKEN.has(method);
-  if (isLogin) return { user, through: "login" };
+  if (isLogin) return { user, through: "login", tokenId };
   const isProxied = method === "proxy" || (method === "ticket" && tokenId === undefined);
   return { user, through: isProxied ? "proxy" : "other" };
 }

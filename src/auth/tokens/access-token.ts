@@ -46,6 +46,8 @@ export const SharedSession = z.object({
   resize: z.boolean().default(false),
   /** Of a link without history: the output's end at its creation. */
   from: z.int().nonnegative().optional(),
+  /** Of the API token that created the link, which ends with it. */
+  apiTokenId: z.string().min(1).max(128).optional(),
 });
 
 /** The remote that a credential registers. */
@@ -142,7 +144,10 @@ export class AccessTokens {
     if (record === undefined || opened === undefined || this.#now() >= record.expiresAtS * 1000) {
       throw refused("share link has ended");
     }
-    const { mode, resize, from } = opened;
+    const { mode, resize, from, apiTokenId } = opened;
+    if (apiTokenId !== undefined && (await this.#options.records.find(apiTokenId)) === undefined) {
+      throw refused("share link has ended");
+    }
     const session = { id: opened.sessionId, key: opened.sessionKey };
     const rights = { kind: "invited", session, mode, resize, from } as const;
     const known = { user: `guest-${id}`, tokenId: id, expiresAtMs: record.expiresAtS * 1000 };

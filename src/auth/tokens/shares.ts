@@ -7,7 +7,12 @@ import { type AccessTokens, SharedSession } from "./access-token.ts";
 
 /** How the link's creator was authenticated: by a login here, by a proxy, or otherwise (an HQ, the server's user). */
 const CreatedThrough = z.enum(["login", "proxy", "other"]);
-export type Creator = { readonly user: string; readonly through: z.infer<typeof CreatedThrough> };
+export type Creator = {
+  readonly user: string;
+  readonly through: z.infer<typeof CreatedThrough>;
+  /** Of a login or an API token. */
+  readonly tokenId?: string | undefined;
+};
 
 const Kept = Share.extend({ ...SharedSession.shape, createdThrough: CreatedThrough.default("login") });
 type Kept = z.infer<typeof Kept>;
@@ -27,13 +32,19 @@ type NewLink = {
 
 /**
  * Valid share links. The records hold no tokens. Over MAX_SHARES, or MAX_SHARES_OF_USER of one user, a new link is
- * refused.
+ * refused. A link that an API token created ends with that token.
  */
 export class Shares {
   readonly #options: SharesOptions;
 
   constructor(options: SharesOptions) {
     this.#options = options;
+    const { records } = options;
+    records.watch((tokenId) => {
+      const own = this.#kept().filter(({ apiTokenId }) => apiTokenId === tokenId);
+      // A failed write is repeated, and without its token a link opens nothing.
+      if (own.length > 0) void records.end(own).catch(() => undefined);
+    });
   }
 
   /** ServiceError `too_many_shares`. */
@@ -44,10 +55,16 @@ export class Shares {
     const { tokens, records, now } = this.#options;
     this.#requireRoom(by);
     const { id: sessionId, key: sessionKey } = session;
-    const { id, token, expiresAtS } = tokens.issueShare(lifetimeS);
+    const creator = records.get(by.tokenId ?? "");
+    const apiToken = creator?.kind === "token" ? creator : undefined;
+    const leftS = (apiToken?.expiresAtS ?? Infinity) - Math.floor(now() / 1000);
+    const { id, token, expiresAtS } = tokens.issueShare(Math.min(lifetimeS, leftS));
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
     const own = { id, sessionId, mode, resize, history: from === undefined, createdBy: by.user, ...times };
-    const value: Kept = { ...own, sessionKey, from, createdThrough: by.through };
+    const value: Kept = {
+      ...own,
+      ...{ sessionKey, from, createdThrough: by.through, apiTokenId: apiToken?.id },
+    };
     await putOrEnd(records, { id, kind: SHARE, expiresAtS, value });
     return { ...own, token };
   }
@@ -112,7 +129,7 @@ export class Shares {
 
 type SharesOptions = {
   readonly tokens: Pick<AccessTokens, "issueShare">;
-  readonly records: Pick<RecordStore, "list" | "put" | "end">;
+  readonly records: Pick<RecordStore, "get" | "list" | "put" | "end" | "watch">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };

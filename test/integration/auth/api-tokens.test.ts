@@ -101,6 +101,23 @@ test("nobody gets a token for more than they may do, without an end, or that cou
   expect((await ask({ name: "a b" })).code).toBe("invalid_request");
 });
 
+test("a share link that an API token created ends with it, when it expires or is revoked", async () => {
+  const owner = Person.named(server, people.one);
+  const session = await owner.start({ command: ["cat"], cwd: "/" });
+  const scope = ["sessions:view", "sessions:control", "sessions:manage"];
+  const made = await tokenOf(owner, "sharer", scope);
+  const path = `/api/sessions/${session.id}/share`;
+  const share = (await new Person(server, made.token).ask(path, { body: { expiresIn: 86_400 } })).json;
+  expect(Date.parse(share.expiresAt)).toBeLessThanOrEqual(Date.parse(made.expiresAt));
+  const guest = new Person(server, share.token);
+  await using socket = await guest.connect();
+  expect((await guest.ask(`/api/sessions/${session.id}`)).status).toBe(200);
+  expect((await owner.ask(`${TOKENS}/${made.id}`, { method: "DELETE" })).status).toBe(200);
+  expect((await socket.closed()).code).toBe(LOGIN_OVER);
+  expect((await guest.ask(`/api/sessions/${session.id}`)).status).toBe(401);
+  expect((await owner.ask(`${path}s`)).json).toEqual([]);
+});
+
 test("a token is shown once, listed to its user and to admins, and revoked by nobody else", async () => {
   const [owner, other] = [Person.named(server, people.one), Person.named(server, people.other)];
   const made = await tokenOf(owner, "listed", ["sessions:view"]);
