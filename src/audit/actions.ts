@@ -135,10 +135,8 @@ function didTo(session: string, action: AuditActionName, details?: AuditDetails)
   return { ...did(action, details), session };
 }
 
-type AnyDescription = (
-  input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
-  answer: unknown,
-) => AuditAction | undefined;
+type Input = { readonly params: unknown; readonly query: unknown; readonly body: unknown };
+type AnyDescription = (input: Input, answer: unknown) => AuditAction | undefined;
 
 /** `input`: as parsed by the endpoint's schemas. */
 export function actionOf(endpoint: string): AnyDescription | undefined {
@@ -185,34 +183,44 @@ const Proxied = z.object({ name: z.string(), path: z.array(z.string()) });
 
 /**
  * For requests that an HQ forwards, /api/remotes/NAME/proxy/…: the same as for direct ones. Undefined for reads other
- * than views of sessions.
+ * than views of sessions and downloads.
  */
 export function proxiedAction(
   method: string,
-  { params, body }: { readonly params: unknown; readonly body: unknown },
+  { params, ...input }: Input,
+  answer: unknown,
 ): AuditAction | undefined {
   const proxied = Proxied.safeParse(params);
   if (!proxied.success) return undefined;
   const { name: remote, path } = proxied.data;
-  const known = sessionAction(method, path[0] === "api" ? path : ["api", ...path], body);
+  const known = sessionAction(method, path[0] === "api" ? path : ["api", ...path], input, answer);
   if (known !== undefined) return { ...known, remote };
   if (method === "GET" || method === "HEAD") return undefined;
   return { ...did("remote.request", { method, path: path.join("/") }), remote };
 }
 
-function sessionAction(method: string, path: readonly string[], body: unknown): AuditAction | undefined {
-  for (const [name, endpoint] of Object.entries(sessionEndpoints)) {
+function sessionAction(
+  method: string,
+  path: readonly string[],
+  input: Omit<Input, "params">,
+  answer: unknown,
+): AuditAction | undefined {
+  for (const [name, endpoint] of Object.entries<Endpoint>(sessionEndpoints)) {
     if (endpoint.method.toUpperCase() !== method) continue;
     const params = matchPath(endpoint, path);
-    const input = params && parsed(endpoint, body);
-    if (params === undefined || input === undefined) continue;
-    return actionOf(name)?.({ params, query: {}, body: input.body }, undefined);
+    const body = parsed(endpoint.body, input.body);
+    if (params === undefined || body === undefined) continue;
+    const query = parsed(endpoint.query, input.query)?.value ?? {};
+    // JSON passes through the HQ unread.
+    const seen = "json" in endpoint.reply ? undefined : answer;
+    return actionOf(name)?.({ params, query, body: body.value }, seen);
   }
   return undefined;
 }
 
-function parsed(endpoint: Endpoint, body: unknown): { readonly body: unknown } | undefined {
-  if (endpoint.body === undefined) return { body: undefined };
-  const result = endpoint.body.safeParse(body ?? {});
-  return result.success ? { body: result.data } : undefined;
+/** `undefined` for input that the schema does not take. */
+function parsed(schema: z.ZodType | undefined, input: unknown): { readonly value: unknown } | undefined {
+  if (schema === undefined) return { value: undefined };
+  const { success, data } = schema.safeParse(input ?? {});
+  return success ? { value: data } : undefined;
 }

@@ -189,8 +189,9 @@ function entryOf({ principal, address }: Who, done: AuditAction): Omit<AuditEntr
 
 function actionOfRequest({ endpoint, method, input, outcome }: AuditedRequest): AuditAction | undefined {
   if (endpoint === undefined || input === undefined) return undefined;
-  if (endpoint.startsWith("proxy")) return proxiedAction(method, input);
-  return actionOf(endpoint)?.(input, "answer" in outcome ? outcome.answer : undefined);
+  const answer = "answer" in outcome ? outcome.answer : undefined;
+  if (endpoint.startsWith("proxy")) return proxiedAction(method, input, answer);
+  return actionOf(endpoint)?.(input, answer);
 }
 
 function codeOf(error: unknown): string {

@@ -27,7 +27,7 @@ function auditor(more: Partial<AuditorOptions> = {}) {
 
 function request(
   endpoint: AuditedRequest["endpoint"],
-  input: { readonly params?: unknown; readonly body?: unknown } | undefined,
+  input: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown } | undefined,
   outcome: AuditedRequest["outcome"],
   principal?: Principal,
 ): AuditedRequest {
@@ -232,6 +232,19 @@ test("a forwarded request is recorded as its action on the remote", () => {
     { action: "remote.request", remote: "worker-1", details: { method: "POST", path: "worktrees" } },
   ]);
   expect(JSON.stringify(lines)).not.toContain("typed-text");
+});
+
+test("a forwarded download is recorded with its path and size, as a direct one", () => {
+  const { lines, all } = auditor();
+  const params = { name: "worker-1", path: ["sessions", "s1", "files"] };
+  const input = { params, query: { path: "/etc/hosts" } };
+  all.request({
+    ...request("proxyGet", input, answered({ status: 200, length: 42, body: [] }), ADA),
+    method: "GET",
+  });
+  expect(lines).toMatchObject([
+    { action: "file.download", session: "s1", remote: "worker-1", details: { path: "/etc/hosts", size: 42 } },
+  ]);
 });
 
 test("on an HQ each line names the session's remote, also just after the session was removed", async () => {
