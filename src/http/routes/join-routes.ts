@@ -29,7 +29,7 @@ export function joinRoutes(
       } catch (error) {
         // An attempt that failed half-way may have left a remote without its key.
         const isMissing = error instanceof ServiceError && error.code === "remote_not_found";
-        if (!isMissing || registry.byName(name) === undefined) throw error;
+        if (!isMissing || registry.byName(name)?.registeredByKey !== true) throw error;
       }
       await registry.forget(name);
       return { success: true };

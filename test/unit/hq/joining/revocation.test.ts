@@ -96,3 +96,12 @@ test("revoking the key of a remote that has neither key nor registration fails",
   await revoke();
   await expect(revoke()).rejects.toMatchObject({ code: "remote_not_found" });
 });
+
+test("revoking the key of a remote that registered without one fails, and it stays", async () => {
+  await using hq = await openFleet();
+  const { revoke } = await joined(hq);
+  await revoke();
+  await hq.join("a");
+  await expect(revoke()).rejects.toMatchObject({ code: "remote_not_found" });
+  expect(names(hq)).toEqual(["a"]);
+});
