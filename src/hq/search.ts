@@ -57,7 +57,7 @@ export class Search {
     const { down } = registry;
     const latest = down.at(-1);
     if (latest === undefined && departed === undefined)
-      return new ServiceError("session_not_found", `no session ${sessionId} on any remote`);
+      return new ServiceError("session_not_found", `no session ${sessionId}`);
     if (latest === undefined) {
       const message = `remote ${departed} left a moment ago with session ${sessionId}: try again when it is back`;
       return new ServiceError("remote_unreachable", message);

@@ -92,7 +92,11 @@ describe("a session that is not known", () => {
     expect(await codeOf(hq.fleet.get("nobody"))).toBe("session_not_found");
     await hq.join("a");
     await hq.join("b");
-    expect(await codeOf(hq.fleet.get("nobody"))).toBe("session_not_found");
+    // In the words for a session that the caller may not see.
+    await expect(hq.fleet.get("nobody")).rejects.toMatchObject({
+      code: "session_not_found",
+      message: "no session nobody",
+    });
   });
 
   test("is not session_not_found while a remote cannot be asked", async () => {
