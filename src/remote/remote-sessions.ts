@@ -252,7 +252,10 @@ export class RemoteSessions implements SessionBackend {
     const record = await this.find(id);
     // Nothing opens an uplink without a target, and all further frames of the client would wait.
     if (this.#peer === undefined) throw hasLeft();
-    await this.#socket.opened(LINK_TIMEOUT_MS);
+    // The session host is started again when it has ended. A machine that does not answer delays no other machine's frames.
+    const isPatient = "socketPath" in this.#peer.target;
+    if (!isPatient && this.isConnected) this.#socket.wake();
+    await this.#socket.opened(LINK_TIMEOUT_MS, { isPatient });
     const events = this.#afterRecord(record, sink);
     const subscription = await followSession(this.#socket, record, flags, { sink, events });
     return this.#specified === undefined ? subscription : { ...subscription, isUnrecorded: true };

@@ -106,6 +106,8 @@ export class Connection implements Disposable {
   #isQuick = true;
   /** Attempts since the last link that timed out. */
   #timeouts = 0;
+  /** Why there is no link, once the server was silent or an attempt has failed. A link that was closed may be back at once. */
+  #failure: ServiceError | undefined;
   #pings = 0;
   #unanswered = 0;
 
@@ -137,15 +139,16 @@ export class Connection implements Disposable {
     return this.#pings;
   }
 
-  async opened(timeoutMs: number): Promise<void> {
+  async opened(timeoutMs: number, { isPatient = true } = {}): Promise<void> {
     // The error with its stack costs more than all else here.
     if (this.state.kind === "open") return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let problem = new ServiceError("host_unreachable", `no connection within ${timeoutMs} ms`);
     const check = (state: ConnectionState): void => {
       if (state.kind === "waiting") problem = state.error;
-      else if (state.kind === "open") resolve();
+      if (state.kind === "open") resolve();
       else if (state.kind === "closed") reject(state.error ?? disconnected());
+      else if (!isPatient && state.isPlanned !== true && this.#failure !== undefined) reject(this.#failure);
     };
     using _ = this.onState(check);
     check(this.state);
@@ -172,6 +175,7 @@ export class Connection implements Disposable {
 
   /** Drops the link or the attempt and connects again at once, unless it was closed for good. */
   reconnect(): void {
+    this.#failure = undefined;
     this.#startOver();
     this.fail(disconnected());
     if (this.#phase.kind === "waiting") this.#connect();
@@ -230,7 +234,12 @@ export class Connection implements Disposable {
     const attempt = new AbortController();
     const { signal } = attempt;
     const isCurrent = (): boolean => "attempt" in this.#phase && this.#phase.attempt === attempt;
-    const fail = (error: unknown): void => void (isCurrent() && this.fail(asServiceError(error)));
+    const fail = (cause: unknown): void => {
+      if (!isCurrent()) return;
+      const error = asServiceError(cause);
+      if (this.#phase.kind === "connecting") this.#failure = error;
+      this.fail(error);
+    };
     const { connectMs, tryMs } = this.#times;
     const longestMs = Math.min(tryMs * 2 ** this.#timeouts, connectMs);
     const late = setTimeout(() => {
@@ -249,6 +258,7 @@ export class Connection implements Disposable {
 
   #opened(attempt: AbortController, link: Link): void {
     this.#timeouts = 0;
+    this.#failure = undefined;
     this.#pings = 0;
     this.#unanswered = 0;
     const beat = setInterval(() => this.#keepAlive(), this.#times.pingMs);
@@ -267,7 +277,7 @@ export class Connection implements Disposable {
 
   #keepAlive(): void {
     if (this.#unanswered >= CLIENT_MAX_MISSED_PONGS) {
-      this.fail(silent());
+      this.#failSilent();
     } else {
       this.#unanswered += 1;
       this.ping();
@@ -276,7 +286,12 @@ export class Connection implements Disposable {
 
   #awaitMessage(): void {
     clearTimeout(this.#probe);
-    this.#probe = setTimeout(() => this.fail(silent()), this.#times.probeMs);
+    this.#probe = setTimeout(() => this.#failSilent(), this.#times.probeMs);
+  }
+
+  #failSilent(): void {
+    this.#failure = silent();
+    this.fail(this.#failure);
   }
 
   /** Stops sending, but still receives until all answers have arrived; then opens another link. */

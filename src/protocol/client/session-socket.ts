@@ -101,11 +101,11 @@ export class SessionSocket implements Disposable {
   }
 
   /**
-   * Resolves when the link is open. Rejects with the reason when the link is closed for good, or after `timeoutMs`; the
-   * attempts continue.
+   * Resolves when the link is open. Rejects with the reason when the link is closed for good, or after `timeoutMs`; unless
+   * `isPatient`, which is the default, also while the server is silent or refuses. The attempts continue.
    */
-  opened(timeoutMs: number): Promise<void> {
-    return this.#connection.opened(timeoutMs);
+  opened(timeoutMs: number, options?: { readonly isPatient: boolean }): Promise<void> {
+    return this.#connection.opened(timeoutMs, options);
   }
 
   /**

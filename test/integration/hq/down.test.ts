@@ -96,6 +96,27 @@ test.concurrent("an HQ that is killed when it has removed a silent remote ends n
   expect(await viewer.ended).toEqual({ sha256, bytes: 15, resyncs: 0 });
 });
 
+test.concurrent("a machine whose sessions cannot be watched does not hold up the client's other sessions", async () => {
+  await using fleet = await TestFleet.start();
+  const { id } = await fleet.create("worker-1", { command: ["cat"] });
+  const own = await fleet.ask(`/api/sessions/${id}`);
+  const silent = Array.from({ length: 30 }, (_, number) => ({ ...own.json, id: `silent-${number}` }));
+  // It answers requests, but opens no WebSocket.
+  await using remote = await FakeRemote.open((path) => {
+    if (path === "/api/sessions") return { status: 200, body: silent };
+    return path === "/api/health" ? { status: 200, body: { status: "healthy" } } : { status: 404 };
+  });
+  await using events = await fleet.events();
+  const body = { id: "mute", name: "mute", url: remote.url, token: "t" };
+  expect((await fleet.ask("/api/remotes/register", { body })).status).toBe(200);
+  await events.first(({ type, remoteName }) => type === "remote-joined" && remoteName === "mute");
+  await using client = await RawSocket.open(fleet.hq.url);
+  for (const session of silent) client.subscribe(session.id, { flags: SubscribeFlag.Stdout });
+  client.subscribe(id, { flags: SubscribeFlag.Stdout });
+  client.type(id, "typed");
+  await client.shows(/typed/);
+});
+
 test.concurrent("an HQ that was suspended when a remote answered does not remove the remote", async () => {
   await using fleet = await TestFleet.start({ remotes: 0 });
   const stopped = Promise.withResolvers<void>();

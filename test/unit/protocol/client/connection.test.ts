@@ -93,6 +93,30 @@ describe("the link", () => {
     await opened;
   });
 
+  test("is not awaited by the impatient while the server is silent or refuses, but after its end", async () => {
+    const server = new MemoryServer();
+    using socket = connect(server, { times: { ...times, probeMs: 5, quickMs: 1_000, maxMs: 1_000 } });
+    await socket.opened(1_000);
+    const impatient = () => socket.opened(60_000, { isPatient: false });
+    server.link.cut();
+    const awaited = impatient();
+    socket.wake();
+    await awaited;
+    server.link.isSilent = true;
+    socket.wake();
+    await reached(socket, "waiting");
+    await expect(impatient()).rejects.toThrow("the server stopped answering");
+    server.refusal = new ServiceError("host_unreachable", "connection refused");
+    socket.wake();
+    await expect(impatient()).rejects.toThrow("the server stopped answering");
+    await reached(socket, "waiting");
+    await expect(impatient()).rejects.toThrow("connection refused");
+    server.refusal = undefined;
+    socket.wake();
+    await socket.opened(1_000);
+    await impatient();
+  });
+
   test("whose opening takes too long is abandoned, and closed if it opens nevertheless", async () => {
     const server = new MemoryServer();
     const late = Promise.withResolvers<void>();
