@@ -37,13 +37,18 @@ function scriptOf(shell: string): (commands: readonly Completed[]) => string {
 
 function bash(commands: readonly Completed[]): string {
   return `_ttyhq() {
-  local current=\${COMP_WORDS[COMP_CWORD]} words IFS=$'\\n'
+  local current=\${COMP_WORDS[COMP_CWORD]} words word quoted IFS=$'\\n'
   if ((COMP_CWORD == 1)); then words=$'${commands.map(({ name }) => name).join("\\n")}'
   else case "\${COMP_WORDS[1]}:$current" in
 ${commands.map(({ name, options }) => `    ${name}:-*) words=$'${options.join("\\n")}' ;;`).join("\n")}
 ${OF_SESSIONS.map((name) => `    ${name}:*) words=$(${NAMES_COMMAND}) ;;`).join("\n")}
   esac; fi
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  COMPREPLY=()
+  # Not compgen -W, which expands the words: a name may be $(a command).
+  while IFS= read -r word; do
+    printf -v quoted %q "$word"
+    [[ -n $word && ($word == "$current"* || $quoted == "$current"*) ]] && COMPREPLY+=("$quoted")
+  done <<<"$words"
 }
 complete -o default -F _ttyhq ttyhq
 `;

@@ -175,9 +175,21 @@ test("bash completes commands, their options, and the exact names of sessions", 
   };
   expect(complete("at")).toBe("attach\n");
   expect(complete("ls", "--fi")).toBe("--filter\n");
-  expect(complete("attach", "my")).toBe("my build\n");
+  expect(complete("attach", "my")).toBe("my\\ build\n");
+  expect(complete("attach", "my\\ b")).toBe("my\\ build\n");
+  expect(complete("attach", "none")).toBe("\n");
   expect((await ran(["completion", "fish"])).stdout).toContain("-a attach -d 'show a session");
   expect((await ran(["completion", "tcsh"])).stderr).toContain("use bash, zsh or fish");
+});
+
+test("bash completes a name of shell syntax as a word, and executes none of it", async () => {
+  const { stdout: script } = await ran(["completion", "bash"]);
+  const names = ["a$(echo executed)", "a;echo executed", "a`echo executed`"];
+  const list = `ttyhq() { printf '%s\\n' ${names.map((name) => `'${name}'`).join(" ")}; }`;
+  const evaluated = `eval "printf '%s\\n' \${COMPREPLY[*]}"`;
+  const asked = `COMP_WORDS=(ttyhq attach a); COMP_CWORD=2; _ttyhq; ${evaluated}`;
+  const completed = execFileSync("bash", ["-c", `${list}\n${script}\n${asked}`], { encoding: "utf8" });
+  expect(completed.trimEnd().split("\n")).toEqual(names);
 });
 
 describe("serve", () => {
