@@ -33,19 +33,23 @@ export class WorkerProcess {
   readonly #socket: Socket;
   #isEnding = false;
 
+  /** Throws `launch_failed` where no file descriptor is left. */
   constructor(command: WorkerCommand, errors: WorkerErrors) {
     this.#child = spawn(command.file, command.args, {
       // A signal to this process's terminal must not end it in the middle of a change.
       ...{ cwd: "/", env: command.env, detached: true },
       stdio: ["ignore", "ignore", "pipe", "pipe"],
     });
-    const socket = this.#child.stdio[SOCKET_FD];
-    if (!(socket instanceof Socket)) throw new ServiceError("launch_failed", `no socket to ${errors.name}`);
+    // First: an error of the process that nobody handles would end this one.
+    this.ended = endOf(this.#child, errors);
+    // Without descriptors Node leaves the streams undefined.
+    const socket = this.#child.stdio?.[SOCKET_FD];
+    if (!(socket instanceof Socket))
+      throw new ServiceError("launch_failed", `no ${errors.name}: this process has too many open files`);
     this.#socket = socket.unref();
     this.#child.unref();
     if (this.#child.stderr instanceof Socket) this.#child.stderr.unref();
     this.peer = new RpcPeer(socket, MAX_MESSAGE_LENGTH);
-    this.ended = endOf(this.#child, errors);
     void this.ended.then((reason) => this.peer.close(reason));
     socket.once("close", () => {
       if (!this.#isEnding) this.kill();
