@@ -1,0 +1,92 @@
+// The scripts of k8s/ at a cluster that does not answer one of their questions: none of them may take that for an answer.
+import { execFile } from "node:child_process";
+import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const K8S = fileURLToPath(new URL("../../k8s/", import.meta.url));
+const TIMEOUT_MS = 60_000;
+const REFUSAL = "error: the cluster does not answer";
+const ONE_REMOTE = '*"get pods"*) echo pod/ttyhq-remote-0 ;;';
+/** A cluster whose pods cannot be listed once the workloads are scaled down. */
+const LOST_AFTER_SCALE = '*"get pods"*) if grep -q " scale " "$CALLS"; then refuse; fi ;;';
+
+type Script = {
+  readonly script: string;
+  /** The call of kubectl that fails. */
+  readonly fails: string;
+  /** COPY stands for a folder of k8s/backup. */
+  readonly args?: readonly string[];
+  /** Cases of the calls that succeed with an output. */
+  readonly answers?: string;
+  /** What may not follow: a call, or a claim on the standard output. */
+  readonly never: RegExp;
+};
+
+const SCRIPTS: readonly Script[] = [
+  { script: "backup", args: ["NEW"], fails: "get pvc ttyhq-hq", never: /get pods/ },
+  { script: "backup", args: ["NEW"], fails: "get pods", never: /exec/ },
+  { script: "restore", args: ["COPY"], fails: "get statefulset/ttyhq-remote", never: /scale/ },
+  { script: "restore", args: ["COPY"], fails: "get pods", never: /scale/ },
+  { script: "restore", args: ["COPY"], fails: "exec", answers: ONE_REMOTE, never: /scale/ },
+  { script: "restore", args: ["COPY"], fails: "nothing else", answers: LOST_AFTER_SCALE, never: /patch/ },
+  { script: "make-secrets", fails: "get namespace ttyhq", never: /create|apply/ },
+  { script: "make-secrets", fails: "get secret ttyhq-join", never: /ttyhq-signing/ },
+  {
+    script: "make-secrets",
+    args: ["--redis"],
+    fails: "get secret ttyhq-registry",
+    answers: '*"get secret ttyhq-redis "*) echo secret/ttyhq-redis ;;',
+    never: /ttyhq-registry --dry-run/,
+  },
+  {
+    script: "update-servers",
+    args: ["ttyhq:next"],
+    fails: "set image",
+    answers: `${ONE_REMOTE} *" get "*) echo 0 ;;`,
+    never: /has this image/,
+  },
+];
+
+test.each(SCRIPTS)("$script ends with an error if the cluster refuses: $fails", async (tested) => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  const { code, stderr, done } = await run(folder.path, tested);
+  expect(stderr).toContain(REFUSAL);
+  expect(stderr).not.toContain("has sessions");
+  expect(code).toBe(1);
+  expect(done).not.toMatch(tested.never);
+});
+
+async function run(
+  folder: string,
+  { script, args = [], fails, answers = "" }: Script,
+): Promise<{ readonly code: number; readonly stderr: string; readonly done: string }> {
+  const [bin, copy, calls] = [join(folder, "bin"), join(folder, "copy"), join(folder, "calls")];
+  await Promise.all([bin, copy].map((path) => mkdir(path)));
+  for (const name of ["secrets.yaml", "ttyhq-remote-0.server.tar.gz"]) await writeFile(join(copy, name), "");
+  await writeFile(
+    join(bin, "kubectl"),
+    `#!/bin/sh
+refuse() { echo "${REFUSAL}" >&2; exit 1; }
+echo " $*" >>"$CALLS"
+case "$*" in *"${fails}"*) refuse ;; ${answers} esac
+`,
+    { mode: 0o755 },
+  );
+  const paths = args.map((arg) => arg.replace("NEW", join(folder, "new")).replace("COPY", copy));
+  const env = { PATH: `${bin}:${process.env.PATH}`, TMPDIR: folder, CALLS: calls, TIMEOUT_SECONDS: "1" };
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      "sh",
+      [join(K8S, script), ...paths],
+      { env, timeout: TIMEOUT_MS },
+      (_, stdout, stderr) =>
+        readFile(calls, "utf8").then(
+          (text) => resolve({ code: child.exitCode ?? -1, stderr, done: text + stdout }),
+          reject,
+        ),
+    );
+  });
+}
