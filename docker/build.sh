@@ -28,7 +28,7 @@ main() {
     '') ;;
     arm64)
       NODE_IMAGE=arm64v8/$NODE_IMAGE
-      ensure_base "$NODE_IMAGE"
+      ensure_base "$NODE_IMAGE" arm64
       set -- --platform linux/arm64 --build-arg "CROSS_PACKAGES=g++-aarch64-linux-gnu libpam0g-dev:arm64" "$@"
       ;;
     *) fail "ARCH is $ARCH: only arm64 is built on another machine" ;;
@@ -57,11 +57,12 @@ main() {
   [ -z "${SBOM:-}" ] || docker run --rm --network none --entrypoint cat "$IMAGE" /opt/ttyhq/sbom.cdx.json >"$SBOM"
 }
 
+# ensure_base NAME [ARCHITECTURE], which is otherwise this machine's, whatever the image is built for.
 ensure_base() {
   ! docker image inspect "$1" >/dev/null 2>&1 || return 0
   ! timeout "$PULL_SECONDS" docker pull --quiet "$1" 2>/dev/null || return 0
   echo "no registry has $1 for this machine; making it here"
-  docker/base/build.sh "$1"
+  ARCH=${2:-} docker/base/build.sh "$1"
 }
 
 # Selects the npm settings for registries, proxies and credentials. The others concern only this machine.

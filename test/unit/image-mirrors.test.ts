@@ -66,6 +66,15 @@ test("the base image is made from the first mirror of such a list", async () => 
   expect(stderr).toMatch(/debootstrap failed: .* bookworm \S+ http:\/\/one\.example\.com\/debian$/m);
 });
 
+test("for an image of arm64 the base image of the build's own stage is made for this machine", async () => {
+  await using folder = await checkout(
+    ["Debian main bookworm http://mirror.example.com/debian/"],
+    "[ $1 = version ]",
+  );
+  const { stderr } = await run(folder.path, "docker/build.sh", { ARCH: "arm64" });
+  expect(stderr).toMatch(/debootstrap failed: .* --arch=amd64 bookworm /m);
+});
+
 /** A checkout whose engine is `docker`, on a machine with those targets of apt. */
 async function checkout(targets: readonly string[], docker: string) {
   const folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-mirrors-"));
@@ -92,8 +101,12 @@ async function checkout(targets: readonly string[], docker: string) {
   return folder;
 }
 
-function run(folder: string, script: string): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  const env = { PATH: `${folder}/bin:/usr/bin:/bin`, HOME: folder, TMPDIR: folder };
+function run(
+  folder: string,
+  script: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const env = { ...variables, PATH: `${folder}/bin:/usr/bin:/bin`, HOME: folder, TMPDIR: folder };
   return new Promise((resolve) => {
     execFile("/bin/sh", [join(folder, script)], { env, timeout: TIMEOUT_MS }, (_, stdout, stderr) =>
       resolve({ stdout, stderr }),
