@@ -206,36 +206,17 @@ static void report(Child *child, int status) {
   napi_close_handle_scope(env, scope);
 }
 
-static void check_end(Child *child) {
+// Returns whether the program has ended.
+static bool check_end(Child *child) {
   int status = 0;
   pid_t found;
   while ((found = waitpid(child->pid, &status, WNOHANG)) == -1 && errno == EINTR);
-  if (found == 0 || uv_is_closing(&child->watched.handle)) return;
+  if (found == 0) return false;
+  if (uv_is_closing(&child->watched.handle)) return true;
   stop_watching(child);
   report(child, status);
+  return true;
 }
-
-#ifdef __linux__
-static void ended(uv_poll_t *poll, int problem, int events) {
-  (void)problem;
-  (void)events;
-  check_end(poll->data);
-}
-
-static int prepare_pidfd(Child *child, uv_loop_t *loop) {
-  child->pidfd = open_pidfd(child->pid);
-  if (child->pidfd == -1) return errno;
-  if (uv_poll_init(loop, &child->watched.poll, child->pidfd) == 0) return 0;
-  close(child->pidfd);
-  return ENOMEM;
-}
-
-static int begin_pidfd(Child *child) {
-  return uv_poll_start(&child->watched.poll, UV_READABLE, ended) == 0 ? 0 : ENOMEM;
-}
-
-static const Way SPAWN = {.spawn = spawn_in, .prepare = prepare_pidfd, .begin = begin_pidfd};
-#endif
 
 static void signalled(uv_signal_t *signal, int number) {
   (void)number;
@@ -276,6 +257,42 @@ static int watch(napi_env env, const Way *way, pid_t pid, napi_value on_exit) {
   stop_watching(child);
   return ENOMEM;
 }
+
+#ifdef __linux__
+// A debugger's child that has ended is the debugger's to wait for first. Until then its pidfd is readable all the time, but
+// the system sends SIGCHLD when the debugger has waited or let go.
+static void watch_by_signal(Child *child) {
+  napi_handle_scope scope;
+  napi_value on_exit;
+  if (napi_open_handle_scope(child->env, &scope) != napi_ok) return;
+  if (napi_get_reference_value(child->env, child->on_exit, &on_exit) == napi_ok &&
+      watch(child->env, &FORK, child->pid, on_exit) == 0) {
+    napi_delete_reference(child->env, child->on_exit);
+    stop_watching(child);
+  }
+  napi_close_handle_scope(child->env, scope);
+}
+
+static void ended(uv_poll_t *poll, int problem, int events) {
+  (void)problem;
+  (void)events;
+  if (!check_end(poll->data)) watch_by_signal(poll->data);
+}
+
+static int prepare_pidfd(Child *child, uv_loop_t *loop) {
+  child->pidfd = open_pidfd(child->pid);
+  if (child->pidfd == -1) return errno;
+  if (uv_poll_init(loop, &child->watched.poll, child->pidfd) == 0) return 0;
+  close(child->pidfd);
+  return ENOMEM;
+}
+
+static int begin_pidfd(Child *child) {
+  return uv_poll_start(&child->watched.poll, UV_READABLE, ended) == 0 ? 0 : ENOMEM;
+}
+
+static const Way SPAWN = {.spawn = spawn_in, .prepare = prepare_pidfd, .begin = begin_pidfd};
+#endif
 
 static char *text_of(napi_env env, napi_value value) {
   size_t length;
