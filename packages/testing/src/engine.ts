@@ -93,10 +93,13 @@ export async function removeNetwork(name: string): Promise<void> {
 /** By id or name. Ends it in any state, and removes it with its volumes. Does nothing if there is none. */
 export async function removeContainer(id: string): Promise<void> {
   const { container } = await engine();
-  await container.getById(id).remove({ force: true, v: true }).catch(unlessGone);
+  await container
+    .getById(id)
+    .remove({ force: true, v: true })
+    .catch(unless(...GONE));
 }
 
-/** Removes the containers and networks of killed test runs on this machine. */
+/** Removes the containers and networks of killed test runs on this machine, except networks with a container of others. */
 export async function removeLeftovers(): Promise<void> {
   const { dockerode } = (await engine()).container;
   const filters = { label: [OWNER_LABEL] };
@@ -105,7 +108,14 @@ export async function removeLeftovers(): Promise<void> {
   await Promise.all(dead.map(({ Id }) => removeContainer(Id)));
   const networks = await dockerode.listNetworks({ filters });
   const empty = networks.filter(({ Labels }) => isDead(Labels?.[OWNER_LABEL] ?? ""));
-  await Promise.all(empty.map(({ Id }) => dockerode.getNetwork(Id).remove().catch(unlessGone)));
+  await Promise.all(
+    empty.map(({ Id }) =>
+      dockerode
+        .getNetwork(Id)
+        .remove()
+        .catch(unless(...GONE, IN_USE)),
+    ),
+  );
 }
 
 const NOTHING = {
@@ -126,8 +136,14 @@ async function testcontainers(): Promise<typeof import("testcontainers")> {
 }
 
 /** Another run may be removing it at the same time. */
-function unlessGone(error: unknown): void {
-  const isGone =
-    error instanceof Error && "statusCode" in error && [404, 409].includes(Number(error.statusCode));
-  if (!isGone) throw error;
+const GONE = [404, 409];
+/** Of a network with a container. */
+const IN_USE = 403;
+
+function unless(...statusCodes: readonly number[]): (error: unknown) => void {
+  return (error) => {
+    const isExpected =
+      error instanceof Error && "statusCode" in error && statusCodes.includes(Number(error.statusCode));
+    if (!isExpected) throw error;
+  };
 }

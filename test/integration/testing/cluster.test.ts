@@ -1,5 +1,5 @@
 // The kit on real containers: it starts them, breaks them on request, and leaves nothing behind.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -7,9 +7,11 @@ import { expect, test } from "vitest";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import { ServiceContainer } from "../../../packages/testing/src/container.ts";
 import { engine, removeLeftovers } from "../../../packages/testing/src/engine.ts";
+import { imageName } from "../../../packages/testing/src/environment.ts";
 import { OWNER_LABEL, ownName } from "../../../packages/testing/src/owner.ts";
 import type { StartedService } from "../../../packages/testing/src/started.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
+import { docker } from "../containers/docker.ts";
 
 const ABANDONED = fileURLToPath(new URL("abandoned-container.ts", import.meta.url));
 
@@ -107,6 +109,22 @@ test("leftovers of a killed test run are removed by the next one", async () => {
   expect(await possessions(owner)).toBe(1);
   run.kill("SIGKILL");
   await once(run, "exit");
+  await removeLeftovers();
+  expect(await possessions(owner)).toBe(0);
+});
+
+test("a network of a killed test run stays while somebody else's container is in it, and stops no other run", async () => {
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  const owner = ownName().replace(/\d+$/, `${pid}`);
+  const name = `ttyhq-killed-${pid}`;
+  await using stack = new AsyncDisposableStack();
+  await docker("network", "create", "--label", `${OWNER_LABEL}=${owner}`, name);
+  stack.defer(() => docker("network", "rm", "--force", name).then(() => undefined));
+  const id = await docker("run", "--detach", "--network", name, "--entrypoint", "sleep", imageName(), "600");
+  stack.defer(() => docker("rm", "--force", "--volumes", id).then(() => undefined));
+  await removeLeftovers();
+  expect(await possessions(owner)).toBe(1);
+  await docker("rm", "--force", "--volumes", id);
   await removeLeftovers();
   expect(await possessions(owner)).toBe(0);
 });
