@@ -19,6 +19,12 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "health",
   "cleanup-exited",
 ]);
+/** Not forwarded, by POST: the HQ limits new sessions and files, and ends share links with the API token or user that created them. */
+const CREATED_HERE: ReadonlyMap<string, string> = new Map([
+  ["sessions", "create a session with POST /api/sessions and remoteId"],
+  ["sessions/:id/files", "send a file with POST /api/sessions/:id/files"],
+  ["sessions/:id/share", "share a session with POST /api/sessions/:id/share"],
+]);
 const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "retry-after"] as const;
 
 type Sender = Pick<Context, "principal" | "address" | "range" | "lastEventId">;
@@ -64,13 +70,8 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
   if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
     throw new ServiceError("not_found", `an HQ does not forward /${path.join("/")} to its remotes`);
   }
-  // Creating sessions has a rate limit of its own.
-  if (method === "POST" && segments.length === 1 && segments[0] === "sessions") {
-    throw new ServiceError("not_found", "create a session with POST /api/sessions and remoteId");
-  }
-  if (method === "POST" && segments.length === 3 && segments[0] === "sessions" && segments[2] === "files") {
-    throw new ServiceError("not_found", "send a file with POST /api/sessions/:id/files");
-  }
+  const instead = method === "POST" ? CREATED_HERE.get(patternOf(segments)) : undefined;
+  if (instead !== undefined) throw new ServiceError("not_found", instead);
   const search = searchOf(query);
   // For the remote all callers of this HQ are one client.
   if (segments.join("/") === NOTIFICATIONS) {
@@ -88,6 +89,10 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
     },
     body: isEmpty ? undefined : JSON.stringify(body),
   };
+}
+
+function patternOf(segments: readonly string[]): string {
+  return segments.map((segment, index) => (index === 1 ? ":id" : segment)).join("/");
 }
 
 /** The permission that the request needs here and on the remote. Only admins may use endpoints that this HQ does not know. */

@@ -1,5 +1,6 @@
 // Tokens for programs: created, listed and revoked over REST and by the command line, and their rights.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { type ApiTokenRecord, NewApiToken } from "../../../src/protocol/schemas/login.ts";
@@ -116,6 +117,24 @@ test("a share link that an API token created ends with it, when it expires or is
   expect((await socket.closed()).code).toBe(LOGIN_OVER);
   expect((await guest.ask(`/api/sessions/${session.id}`)).status).toBe(401);
   expect((await owner.ask(`${path}s`)).json).toEqual([]);
+});
+
+test("an API token of an HQ makes no share link on a machine, which would not end with it", async () => {
+  await using hq = await people.server({ args: ["--hq", "--no-hq-auth"] });
+  const to = ["--hq-url", hq.url, "--allow-insecure-hq", "--no-hq-auth", "--name", "worker"];
+  await using _worker = await people.server({ args: to });
+  const admin = new Person(hq, await logIn(hq));
+  const remoteId = await eventually(async () => (await admin.ask("/api/remotes")).json[0]?.id, "the remote");
+  const owner = Person.named(hq, people.one);
+  const session = await owner.start({ command: ["cat"], cwd: "/", remoteId });
+  const scope = ["sessions:view", "sessions:control", "sessions:manage", "remotes:view"];
+  const program = new Person(hq, (await tokenOf(owner, "forwarder", scope)).token);
+  const there = `/api/remotes/worker/proxy/api/sessions/${session.id}/share`;
+  expect(await program.ask(there, { body: { mode: "type" } })).toMatchObject({
+    status: 404,
+    json: { error: "share a session with POST /api/sessions/:id/share" },
+  });
+  expect((await owner.ask(`${there}s`)).json).toEqual([]);
 });
 
 test("a token is shown once, listed to its user and to admins, and revoked by nobody else", async () => {

@@ -122,6 +122,16 @@ describe("the path", () => {
       "success",
     );
   });
+
+  test("of a new share link is not forwarded: on the remote it would outlive the API token that made it", async () => {
+    for (const path of [
+      ["sessions", "x", "share"],
+      ["api", "sessions", "x", "share"],
+    ])
+      expect(await codeOf(forwarded({ method: "POST", path, body: { mode: "type" } }))).toBe("not_found");
+    const path = ["sessions", "x", "shares", "y"];
+    expect((await forwarded({ method: "DELETE", path })).path).toBe("/api/sessions/x/shares/y");
+  });
 });
 
 describe("the query", () => {
