@@ -166,7 +166,7 @@ class Failures {
   #struckAt = Number.NEGATIVE_INFINITY;
   #closedUntil = 0;
 
-  /** `store`: called after each change. */
+  /** `store`: called when something was added. */
   constructor(limit: Limit, store: (failures: Failures) => void) {
     this.#limit = limit;
     this.#store = store;
@@ -182,12 +182,14 @@ class Failures {
 
   add(failure: Failure): void {
     const { maxFromOne = Number.POSITIVE_INFINITY } = this.#limit;
-    if (this.#recent.filter(({ from }) => from === failure.from).length < maxFromOne)
-      this.#replace([...this.#recent, failure].toSorted((one, other) => one.at - other.at));
+    if (this.#recent.filter(({ from }) => from === failure.from).length >= maxFromOne) return;
+    this.#all = [...this.#recent, failure].toSorted((one, other) => one.at - other.at);
+    this.#store(this);
   }
 
+  /** Not stored again: it may have been forgotten, and a newer count be in its place. */
   takeBack(failure: Failure): void {
-    this.#replace(this.#recent.filter((each) => each !== failure));
+    this.#all = this.#recent.filter((each) => each !== failure);
   }
 
   /** Called for a failed try. The second time that the limit is reached costs a wait, and each later time a longer one. */
@@ -204,11 +206,6 @@ class Failures {
   get #recent(): readonly Failure[] {
     const { windowMs, now } = this.#limit;
     return this.#all.filter(({ at }) => at > now() - windowMs);
-  }
-
-  #replace(all: readonly Failure[]): void {
-    this.#all = all;
-    this.#store(this);
   }
 }
 

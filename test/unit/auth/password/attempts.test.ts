@@ -98,6 +98,15 @@ test("a success neither counts nor resets earlier failures", async () => {
   await expect(attempts.guard(claimant, right)).rejects.toMatchObject(limited);
 });
 
+test("a success does not reset failures that were counted while it took longer than the window", async () => {
+  const { clock, fail, attempts } = clockedAttempts();
+  const slow = attempts.begin({ address: "10.1.1.1", user: "ada" });
+  clock.ms += 61_000;
+  await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "ada" }));
+  slow.succeed();
+  await expect(attempts.guard({ address: "10.1.1.2", user: "ada" }, right)).rejects.toMatchObject(limited);
+});
+
 test("parallel tries do not circumvent the limit", async () => {
   const { attempts } = clockedAttempts();
   const gate = Promise.withResolvers<void>();
