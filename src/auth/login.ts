@@ -91,7 +91,10 @@ export class Login {
     address,
     ...given
   }: LoginAnswers & { readonly address: string | undefined }): Promise<TokenResponse> {
-    const result = await this.#parts.attempts.guard({ address }, () => this.#questions.take(given));
+    const take = async (): Promise<() => Promise<TokenResponse>> => await this.#questions.take(given);
+    // A login that waits here has passed the limit at its begin.
+    const isWaiting = this.#questions.isWaiting(given);
+    const result = await (isWaiting ? take() : this.#parts.attempts.guard({ address }, take));
     return await result();
   }
 
@@ -102,11 +105,13 @@ export class Login {
     client,
     ...proof
   }: SecondFactorProof & LoginSource): Promise<SecondFactorResponse> {
-    const { secondFactor, attempts } = this.#parts;
+    const { secondFactor } = this.#parts;
     if (secondFactor === undefined) throw new ServiceError("unauthorized", "no second factor is required");
-    const pending = await attempts.guard({ address }, () => secondFactor.take(challengeId));
+    const pending = await secondFactor.take(challengeId);
+    const claimant = { address, client, ...(pending && { user: pending.user }) };
     let recoveryCodes: string[] | undefined;
-    const issued = await this.#admit("second-factor", { address, client, user: pending.user }, async () => {
+    const issued = await this.#admit("second-factor", claimant, async () => {
+      if (pending === undefined) throw new ServiceError("unauthorized", "challenge was used or is too old");
       recoveryCodes = await secondFactor.prove(pending, proof);
       return pending.user;
     });

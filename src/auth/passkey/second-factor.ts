@@ -73,11 +73,10 @@ export class SecondFactor {
     throw new ServiceError("second_factor_required", wordsFor(details, passkeys.length === 0), { details });
   }
 
-  /** A challenge is valid once. ServiceError `unauthorized`. */
-  async take(challengeId: string): Promise<PendingFactor> {
-    const pending = await this.#options.pending.redeem(challengeId);
-    if (pending.isIn) throw new ServiceError("unauthorized", "this challenge is for adding a passkey");
-    return pending;
+  /** A challenge of a login can be taken once. `undefined`: unknown, taken, expired, or for adding a passkey. */
+  async take(challengeId: string): Promise<PendingFactor | undefined> {
+    const pending = await this.#options.pending.take(challengeId);
+    return pending?.isIn === true ? undefined : pending;
   }
 
   /** Throws `invalid_credentials` for a wrong proof. Resolves with new recovery codes for a proof that creates a passkey. */

@@ -85,6 +85,11 @@ export class LoginQuestions<Result> {
     return request.promise;
   }
 
+  /** Whether the question waits at this HQ. */
+  isWaiting({ challengeId }: Pick<LoginAnswers, "challengeId">): boolean {
+    return this.#pending.has(challengeId);
+  }
+
   /**
    * Continues after a question, once; the returned function gives the result. ServiceError `unauthorized` if the question is
    * unknown, answered or expired, or if the HQ that asked it is gone; `registry_unavailable` if that HQ cannot be reached.

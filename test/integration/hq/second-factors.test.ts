@@ -24,6 +24,10 @@ const ORIGIN = "https://hq.test";
 /** Two servers with the same users: one process twice for a file, two HQs for Redis. */
 type Stage = { readonly one: SecondFactor; readonly other: SecondFactor };
 
+async function taken(at: SecondFactor, challengeId: string): Promise<PendingFactor> {
+  return PendingFactor.parse(await at.take(challengeId));
+}
+
 function secondFactor(store: FactorStore, tickets: TicketStore): SecondFactor {
   const pending = new Tickets(SECOND_FACTORS, PendingFactor, tickets);
   const enrolmentCodes = new Tickets(ENROLMENT_CODES, z.string(), tickets);
@@ -99,7 +103,7 @@ describe.each([
   test("a passkey made at one is asked for at the other, whose challenge either takes", async () => {
     const { device } = await withPasskey(stage, user);
     const { challengeId, assertion } = await challenge(stage.other, user);
-    const pending = await stage.one.take(challengeId);
+    const pending = await taken(stage.one, challengeId);
     await stage.one.prove(pending, { assertion: device.get(assertion) });
     expect((await stage.other.list(user)).passkeys).toMatchObject([{ name: "Phone", lastUsedAt: /T/ }]);
   });
@@ -122,7 +126,7 @@ describe.each([
       const counter = device.counter;
       const tries = [stage.one, stage.other].map(async (at) => {
         const { challengeId, assertion } = await challenge(at, name);
-        const pending = await at.take(challengeId);
+        const pending = await taken(at, challengeId);
         return { at, pending, assertion };
       });
       const ready = await Promise.all(tries);

@@ -1,18 +1,21 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Login } from "../../../src/auth/login.ts";
+import type { FactorStore } from "../../../src/auth/passkey/factor-store.ts";
+import { PendingFactor, SecondFactor } from "../../../src/auth/passkey/second-factor.ts";
 import { LoginAttempts } from "../../../src/auth/password/attempts.ts";
-import { configuredPassword } from "../../../src/auth/password/password-login.ts";
+import { configuredPassword, type PasswordCheck } from "../../../src/auth/password/password-login.ts";
 import { OWN } from "../../../src/auth/roles.ts";
 import { memoryTickets } from "../../../src/auth/tokens/file-records.ts";
-import { LOGIN_LINKS, Tickets } from "../../../src/auth/tokens/tickets.ts";
+import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets } from "../../../src/auth/tokens/tickets.ts";
 import { Tally } from "../../../src/lib/data/tally.ts";
 import { Secret } from "../../../src/lib/secret.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
 
 const password = configuredPassword({ username: "admin", password: Secret.fromText("right") });
 const address = "10.0.0.1";
 
-function loginWith(check: typeof password | "not required" | undefined) {
+function loginWith(check: PasswordCheck | "not required" | undefined, secondFactor?: SecondFactor) {
   const now = () => 0;
   const links = new Tickets(LOGIN_LINKS, z.string(), memoryTickets(now));
   const tokens = {
@@ -30,6 +33,7 @@ function loginWith(check: typeof password | "not required" | undefined) {
     links,
     attempts: new LoginAttempts(now),
     users: { mayLogIn: () => true },
+    secondFactor,
     keys: undefined,
     logins: new Tally<"method" | "result">("method", "result"),
   };
@@ -107,4 +111,79 @@ test("logins beyond the limit do not fill the log", async () => {
   const { login, logged } = loginWith(password);
   for (let count = 0; count < 20; count++) await login.withPassword({ address }).catch(() => {});
   expect(logged).toHaveLength(10);
+});
+
+/** The user's passkey cannot be used here, only recovery codes. */
+async function requiredFactor() {
+  const passkey = { id: "key", name: "key", rpId: "host", createdAt: "2026-11-27T00:00:00Z" };
+  let factors: Awaited<ReturnType<FactorStore["get"]>> = {
+    passkeys: [{ ...passkey, publicKey: "", counter: 0, transports: [] }],
+    recovery: [],
+  };
+  const tickets = memoryTickets(() => 0);
+  const secondFactor = new SecondFactor({
+    store: {
+      get: async () => factors,
+      change: async (_, change) => {
+        factors = await change(factors);
+      },
+    },
+    pending: new Tickets(SECOND_FACTORS, PendingFactor, tickets),
+    enrolmentCodes: new Tickets(ENROLMENT_CODES, z.string(), tickets),
+    isRequired: true,
+    now: () => new Date(0),
+  });
+  return { secondFactor, codes: await secondFactor.renewCodes("admin") };
+}
+
+async function challengeOf(request: Promise<unknown>): Promise<string> {
+  const error = await request.catch((failure: unknown) => failure);
+  if (!(error instanceof ServiceError)) throw error;
+  return z.object({ challengeId: z.string() }).parse(error.details).challengeId;
+}
+
+/** Others fail until the address is refused. */
+async function exhaust(login: Login): Promise<void> {
+  const tries = Array.from({ length: 11 }, (_, index) =>
+    login.withPassword({ username: `user${index}`, password: "wrong", address }),
+  );
+  expect((await Promise.allSettled(tries)).at(-1)).toMatchObject({ reason: { code: "rate_limited" } });
+}
+
+test("others at an address keep no user who has logged in there from the second factor", async () => {
+  const { secondFactor, codes } = await requiredFactor();
+  const { login } = loginWith(password, secondFactor);
+  const [first, second] = codes;
+  await login.withPassword({ password: "right", recoveryCode: first, address });
+  await exhaust(login);
+  const challengeId = await challengeOf(login.withPassword({ password: "right", address }));
+  const { user } = await login.withSecondFactor({ challengeId, recoveryCode: second, address });
+  expect(user).toBe("admin");
+});
+
+test("others at an address keep no user who has logged in there from answering a question", async () => {
+  const { login } = loginWith(async (attempt, ask) => {
+    const user = await password(attempt);
+    if (attempt.password === "right") await ask({ prompts: [], messages: [] });
+    return user;
+  });
+  const answered = async (challengeId: string) =>
+    (await login.withAnswers({ challengeId, answers: [], address })).user;
+  const begun = () => challengeOf(login.withPassword({ password: "right", address }));
+  expect(await answered(await begun())).toBe("admin");
+  await exhaust(login);
+  expect(await answered(await begun())).toBe("admin");
+});
+
+test("guessing the challenges of others is limited like guessing passwords", async () => {
+  const { secondFactor } = await requiredFactor();
+  for (const guess of ["withSecondFactor", "withAnswers"] as const) {
+    const { login } = loginWith(password, secondFactor);
+    const codes: unknown[] = [];
+    for (let count = 0; count < 11; count++) {
+      const request = login[guess]({ challengeId: "guess", answers: [], recoveryCode: "x", address });
+      codes.push(await request.catch(({ code }: ServiceError) => code));
+    }
+    expect(codes).toEqual([...Array(10).fill("unauthorized"), "rate_limited"]);
+  }
 });
