@@ -88,10 +88,14 @@ export function byBearer(tokens: Pick<AccessTokens, "verify">): Way {
   };
 }
 
-/** The query parameter `token`: an access token or a single-use ticket. */
+/**
+ * The query parameter `token`: an access token or a single-use ticket. A ticket of a user of our own proxy proves nothing:
+ * the proxy names that user in each request, and closes what a login opened when it ends.
+ */
 export function byQueryToken(
   tokens: Pick<AccessTokens, "verify" | "isCurrent">,
   tickets: Pick<Tickets<Principal>, "redeem">,
+  identity?: TrustedIdentity,
 ): Way {
   return async ({ queryToken, place }) => {
     const counts = place === "websocket" || place === "event-stream";
@@ -99,6 +103,7 @@ export function byQueryToken(
     // A JWT has two dots, a ticket none.
     if (queryToken.includes(".")) return await tokens.verify(queryToken);
     const holder = await tickets.redeem(queryToken);
+    if (holder.method === "proxy" && identity === "own-proxy") return undefined;
     if (!(await tokens.isCurrent(holder))) throw new ServiceError("unauthorized", "log in again");
     return { ...holder, method: "ticket" };
   };
@@ -144,12 +149,15 @@ export function byLocalBypass({
   };
 }
 
+/** Whose headers `proxy-user-*` count. */
+type TrustedIdentity = "own-proxy" | "local-proxy";
+
 /**
  * The headers `proxy-user-*` (specification 5.4), from loopback addresses only (contract 5.9). Our own proxy adds a proof,
  * new at each start, so that other users of this machine cannot pass for it. "local-proxy": all headers from this machine
  * are trusted.
  */
-export function byProxyIdentity(trusted: "own-proxy" | "local-proxy", proof: Secret): Way {
+export function byProxyIdentity(trusted: TrustedIdentity, proof: Secret): Way {
   const isProof = trusted === "own-proxy" ? sameBytes(proof.bytes()) : () => true;
   return async ({ peer, identity, identityProof = "" }) => {
     const { login, groups } = identity ?? {};

@@ -220,7 +220,7 @@ function waysOf(
   const { tokens, tickets, users } = parts;
   const ways: Way[] = machineToken === undefined ? [] : [byMachineToken(machineToken, { serverUser, users })];
   if (config.mode === "none") return [...ways, everyoneIs(serverUser, "none")];
-  ways.push(byBearer(tokens), byQueryToken(tokens, tickets));
+  ways.push(byBearer(tokens), byQueryToken(tokens, tickets, identity));
   if (identity !== undefined) ways.push(byProxyIdentity(identity, options.proxyProof));
   if (localBypass !== undefined) ways.push(byLocalBypass({ serverUser, ...localBypass }));
   // After better proofs, because a Basic header may be the login of a proxy in front.

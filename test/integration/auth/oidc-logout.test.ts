@@ -5,6 +5,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { AuditLog } from "../harness/audit-log.ts";
 import { bestTime } from "../harness/best-time.ts";
+import { shakeHands } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { NAVIGATION } from "../harness/tls-client.ts";
 import { LOGIN_COOKIE, useOidcStage } from "./oidc-stage.ts";
@@ -59,6 +60,21 @@ test("logging out closes what is open by the login within a second", async () =>
     return performance.now() - started;
   };
   expect(await bestTime(OUT_WITHIN_MS, closed)).toBeLessThan(OUT_WITHIN_MS);
+});
+
+test("a ticket of a login opens a socket through the proxy alone, which closes it", async () => {
+  const { origin, browser, server } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  const newPath = async (): Promise<string> => {
+    const asked = { method: "POST", headers: { origin } } as const;
+    return `/ws?token=${(await client.ask(`${origin}/api/auth/ws-ticket`, asked)).json.ticket}`;
+  };
+  expect((await shakeHands(server.behind, await newPath())).status).toBe(401);
+  const socket = await client.webSocket(origin, { origin }, await newPath());
+  const end = once(socket, "close");
+  await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers: { origin } });
+  await withDeadline(end, PATIENCE_MS, "the close");
 });
 
 test("a page of another origin logs nobody out", async () => {
