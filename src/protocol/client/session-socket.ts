@@ -3,6 +3,7 @@ import { Emitter } from "../../lib/async/emitter.ts";
 import { ServiceError } from "../errors.ts";
 import { decodeEvent, type ServerEvent, type SessionEvent } from "../frame/event.ts";
 import {
+  checkOffset,
   decodeFrame,
   decodeOutput,
   encodeFrame,
@@ -343,10 +344,11 @@ class AttachedSession implements Disposable {
   /** Handles an OUTPUT frame and its message; bytes that were delivered before are cut off. */
   output(frame: Frame, message: Uint8Array): void {
     const { offset, bytes } = decodeOutput(frame.payload);
+    const end = checkOffset(offset + bytes.length);
     const next = this.#next;
-    if (this.#phase !== "live" || next === "live" || offset + bytes.length <= next) return;
+    if (this.#phase !== "live" || next === "live" || end <= next) return;
     if (offset > next) throw new PayloadError(`bytes are missing in the output of session ${this.sessionId}`);
-    this.#next = offset + bytes.length;
+    this.#next = end;
     const isWhole = offset === next;
     const fresh = isWhole ? bytes : bytes.subarray(next - offset);
     const received = isWhole ? exactFrame(frame, message) : undefined;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeOutputFrame } from "../../../src/protocol/frame/frame.ts";
+import { decodeFrame, encodeOutputFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { until } from "../until.ts";
 import { bytesOf, collect, connect, randomBytes } from "./memory-client.ts";
 import { MemoryServer } from "./memory-server.ts";
@@ -57,6 +57,22 @@ describe("output", () => {
       ),
       { numRuns: 300 },
     );
+  });
+
+  test("that exceeds the largest offset ends the link alone, and the next one resumes", async () => {
+    const server = new MemoryServer();
+    server.create("a", bytesOf(""));
+    using socket = connect(server);
+    const { seen, handlers } = collect();
+    using attachment = socket.attach("a", { from: Number.MAX_SAFE_INTEGER }, handlers);
+    await until(() => seen.subscribed.length === 1);
+    const output = encodeOutputFrame("a", Number.MAX_SAFE_INTEGER, bytesOf("beyond"));
+    server.send(FrameType.OUTPUT, "a", decodeFrame(output).payload);
+    server.link.deliver(1);
+    server.link.cut();
+    await until(() => seen.subscribed.length === 2);
+    expect(attachment.next).toBe(Number.MAX_SAFE_INTEGER);
+    expect(seen.bytes.length).toBe(0);
   });
 
   test("that is not held any more is skipped by RESYNC, and a reconnect continues after it", async () => {
