@@ -1,6 +1,7 @@
 // Request bodies: parsed as JSON, or discarded if the request was refused.
 import type { IncomingMessage } from "node:http";
 import { collectBytes } from "../lib/data/collect.ts";
+import { isTooDeep, MAX_JSON_DEPTH } from "../lib/data/json.ts";
 import { matchPath } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -11,9 +12,6 @@ const DISCARD_PAUSE_MS = 20;
 /** Several times as long as 16 MiB take at that pace. */
 const DISCARD_TIMEOUT_MS = 15_000;
 const CLIENT_IDLE_MS = 500;
-
-/** No request needs more levels; deeper nesting would exhaust recursive code. */
-const MAX_DEPTH = 32;
 
 /** Whether the body is a file, which comes at the pace of the disk and of the network. */
 export function isUpload({ method, url = "" }: Pick<IncomingMessage, "method" | "url">): boolean {
@@ -68,15 +66,10 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** Throws `invalid_request` for a value that is nested deeper than MAX_DEPTH, without ever calling itself. */
+/** Throws `invalid_request` for a value that is nested deeper than MAX_JSON_DEPTH. */
 export function refuseDeep(value: unknown): void {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) {
-      throw new ServiceError("invalid_request", `the body is nested deeper than ${MAX_DEPTH} levels`);
-    }
-    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
-  }
+  if (!isTooDeep(value)) return;
+  throw new ServiceError("invalid_request", `the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
 }
 
 export function bodyTooLarge(limit: number): ServiceError {
