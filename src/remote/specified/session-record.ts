@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { DEFAULT_COLS, DEFAULT_ROWS } from "../../protocol/limits.ts";
-import { GitStatus, SessionRecord, SessionStatus } from "../../protocol/schemas/session.ts";
+import { GitStatus, SessionRecord, SessionStatus, TerminalSize } from "../../protocol/schemas/session.ts";
 
 const Text = z.string().optional().catch(undefined);
 const Whole = z.int().optional().catch(undefined);
+/** Other servers may have sizes that no frame can carry. */
+const Extent = TerminalSize.shape.cols.optional().catch(undefined);
 
 /** Specification 2.3, with VibeTunnel's names for the same fields. */
 const Specified = z.looseObject({
@@ -17,7 +19,7 @@ const Specified = z.looseObject({
     title: Text,
   },
   ...{ cwd: Text, workingDir: Text, exitSignal: Text, pid: Whole, exitCode: Whole, outputBytes: Whole },
-  ...{ cols: Whole, rows: Whole, initialCols: Whole, initialRows: Whole },
+  ...{ cols: Extent, rows: Extent, initialCols: Extent, initialRows: Extent },
   status: SessionStatus.optional().catch("exited"),
   command: z
     .union([z.array(z.string()), z.string()])
@@ -51,8 +53,8 @@ function complete(given: z.infer<typeof Specified>, context: z.RefinementCtx): S
   };
 }
 
-/** The record of any server that implements the specification; missing fields are filled in. */
-export const AnySession = z.union([SessionRecord, Specified.transform(complete)]);
+/** The record of any server that implements the specification; missing and invalid fields are filled in. */
+export const AnySession = z.union([SessionRecord.extend(TerminalSize.shape), Specified.transform(complete)]);
 
 /** Unreadable records are left out. */
 export const AnySessions = z

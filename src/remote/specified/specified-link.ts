@@ -42,7 +42,7 @@ export type SpecifiedSessions = Pick<SessionBackend, "get" | "all"> & { caughtUp
 
 type SpecifiedLinkParts = {
   readonly sessions: SpecifiedSessions;
-  /** The server reported the size of a session. */
+  /** The server reported the size of a session with a subscription. */
   readonly onResized: (sessionId: string, size: TerminalSize) => void;
 };
 
@@ -227,15 +227,16 @@ export class SpecifiedLink implements Link {
   /** Exit and resize may lack fields that ours have (facts 1.8). */
   #event(sessionId: string, payload: Uint8Array): void {
     const event: Readonly<Record<string, unknown>> = Object(decodeJson(payload));
-    const size = event.kind === "resize" ? parseSize(String(event.dimensions)) : undefined;
+    const count = this.#counts.get(sessionId);
+    const { kind, dimensions } = event;
+    const size = kind === "resize" && typeof dimensions === "string" ? parseSize(dimensions) : undefined;
     if (size !== undefined) {
-      this.#parts.onResized(sessionId, size);
+      if (count !== undefined) this.#parts.onResized(sessionId, size);
       return;
     }
     if (event.type === "connected") return;
-    const isExit = event.kind === "exit";
+    const isExit = kind === "exit";
     const exit = isExit ? exitEvent(sessionId, 0, undefined) : {};
-    const count = this.#counts.get(sessionId);
     if (isExit && count !== undefined) count.isOver = true;
     this.#tell(FrameType.EVENT, sessionId, encodeJson({ ...exit, ...event }));
   }

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { createCaller } from "../../../src/protocol/client/caller.ts";
+import type { LinkHandlers } from "../../../src/protocol/client/link.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeJson, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { CreateSession } from "../../../src/protocol/schemas/session.ts";
 import { AnySession, AnySessions } from "../../../src/remote/specified/session-record.ts";
+import { SpecifiedLink } from "../../../src/remote/specified/specified-link.ts";
 import { SpecifiedRemote } from "../../../src/remote/specified/specified-remote.ts";
+import { until } from "../until.ts";
 
 const CREATED = "2026-01-01T00:00:00.000Z";
 
@@ -79,4 +84,53 @@ test("the size that a session was given counts until its record changes, or the 
   await remote.resize("s", { cols: 132, rows: 43 });
   remote.forget("s");
   expect(sizeOf({})).toEqual([80, 24]);
+});
+
+/** A link to a remote with one session, of which the HQ knows `given`. */
+async function linkTo(given: object) {
+  const record = AnySession.parse({ id: "s", status: "running", ...given });
+  const types: number[] = [];
+  const resized: string[] = [];
+  let lists = 0;
+  let remote: LinkHandlers | undefined;
+  const link = await SpecifiedLink.open(
+    async (handlers) => {
+      remote = handlers;
+      return { send: () => {}, close: () => {}, bufferedBytes: 0 };
+    },
+    { onMessage: (message) => void types.push(decodeFrame(message).type), onClose: () => {} },
+    {
+      sessions: { get: async () => record, all: () => [record], caughtUp: async () => void lists++ },
+      onResized: (id) => void resized.push(id),
+    },
+  );
+  const flags = SubscribeFlag.Stdout | SubscribeFlag.Offsets;
+  return {
+    ...{ types, resized, lists: () => lists, [Symbol.dispose]: () => link.close() },
+    subscribe: (from: number) =>
+      link.send(encodeFrame(FrameType.SUBSCRIBE, "s", encodeSubscribe({ flags, from }))),
+    receive: (event: object, id = "s") =>
+      remote?.onMessage(encodeFrame(FrameType.EVENT, id, encodeJson(event))),
+  };
+}
+
+describe("the link to a remote", () => {
+  test.each([
+    { cols: 0, rows: 24 },
+    { cols: 80, rows: 5_000 },
+    { initialCols: -1, initialRows: 2 ** 40 },
+  ])("resumes a session of the impossible size %j", async (size) => {
+    using link = await linkTo(size);
+    link.subscribe(5);
+    await until(() => link.types.includes(FrameType.RESYNC));
+  });
+
+  test("takes resizes of subscribed sessions alone, and of any shape", async () => {
+    using link = await linkTo({});
+    link.subscribe(0);
+    await until(() => link.types.includes(FrameType.SUBSCRIBED));
+    for (const id of ["s", "unknown"]) link.receive({ kind: "resize", dimensions: "90x30" }, id);
+    link.receive({ kind: "resize", dimensions: { toString: 1 } });
+    expect(link.resized).toEqual(["s"]);
+  });
 });
