@@ -24,7 +24,7 @@ import { encodeResync } from "../../protocol/frame/resync.ts";
 import { parseSize, type SessionRecord, type TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 
-/** Interval of lists while there are subscriptions. A session that is not running and silent for as long has ended. */
+/** Interval of lists while there are subscriptions. A session that is listed as exited and silent for as long has ended. */
 const LIST_INTERVAL_MS = 2_000;
 
 /** A subscription. Offsets count from its SUBSCRIBE. */
@@ -172,7 +172,7 @@ export class SpecifiedLink implements Link {
       const record = listed.get(sessionId);
       if (record === undefined || !count.isOn || count.isOver) continue;
       this.resized(sessionId, record);
-      if (record.status === "running") continue;
+      if (record.status !== "exited") continue;
       if (count.quietAt === count.next) this.#end(sessionId, count, record);
       count.quietAt = count.next;
     }

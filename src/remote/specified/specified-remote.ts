@@ -120,7 +120,7 @@ export class SpecifiedRemote {
     try {
       await work();
     } catch (cause) {
-      if (isUnreachable(cause) || (await this.#parts.sessions.get(id)).status === "running") throw cause;
+      if (isUnreachable(cause) || (await this.#parts.sessions.get(id)).status !== "exited") throw cause;
       throw new ServiceError("session_not_running", `session ${id} has ended`, { cause });
     }
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createCaller } from "../../../src/protocol/client/caller.ts";
 import type { LinkHandlers } from "../../../src/protocol/client/link.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeJson, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { CreateSession } from "../../../src/protocol/schemas/session.ts";
@@ -114,6 +115,19 @@ async function linkTo(given: object) {
   };
 }
 
+test("input that a starting session refuses is refused with the remote's own reason", async () => {
+  const record = AnySession.parse({ id: "s", status: "starting" });
+  const refuse = async () => {
+    throw new ServiceError("internal_error", "not yet");
+  };
+  const remote = new SpecifiedRemote({
+    caller: createCaller(refuse),
+    ...{ socket: { write: refuse, resize: refuse } },
+    sessions: { get: async () => record, all: () => [record], caughtUp: async () => {} },
+  });
+  await expect(remote.write("s", new Uint8Array(1))).rejects.toThrow("not yet");
+});
+
 describe("the link to a remote", () => {
   test.each([
     { cols: 0, rows: 24 },
@@ -123,6 +137,13 @@ describe("the link to a remote", () => {
     using link = await linkTo(size);
     link.subscribe(5);
     await until(() => link.types.includes(FrameType.RESYNC));
+  });
+
+  test("ends no session that is still starting", async () => {
+    using link = await linkTo({ status: "starting" });
+    link.subscribe(0);
+    await until(() => link.lists() === 3);
+    expect(link.types).not.toContain(FrameType.EVENT);
   });
 
   test("takes resizes of subscribed sessions alone, and of any shape", async () => {
