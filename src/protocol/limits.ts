@@ -106,8 +106,6 @@ export const AWAITED_RESTART_MS = 60_000;
 export const RECONNECT_AWAITED_MS = 2_000;
 /** Delay before a temporarily refused SUBSCRIBE is repeated. */
 export const RESUBSCRIBE_DELAY_MS = 1_000;
-/** Longer input is split into several frames, so that it does not delay later frames. */
-export const MAX_INPUT_FRAME_BYTES = 64 * 1024;
 /** Unsent bytes in a client's link; further input is refused. */
 export const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
 /** Unacknowledged commands of a client; further ones are refused. */

@@ -1,13 +1,9 @@
 import { ServiceError } from "../errors.ts";
-import { encodeFrame, FrameType } from "../frame/frame.ts";
+import { encodeFrame, FrameType, maxPayloadBytes } from "../frame/frame.ts";
 import { encodeSize } from "../frame/payload.ts";
-import {
-  COMMAND_PING_DELAY_MS,
-  MAX_INPUT_FRAME_BYTES,
-  MAX_PENDING_COMMANDS,
-  MAX_UNSENT_BYTES,
-} from "../limits.ts";
+import { COMMAND_PING_DELAY_MS, MAX_PENDING_COMMANDS, MAX_UNSENT_BYTES } from "../limits.ts";
 import { type SignalName, sizeText, TerminalSize } from "../schemas/session.ts";
+import { incompleteUtf8Bytes } from "../whole-characters.ts";
 import type { Connection } from "./connection.ts";
 import type { Link } from "./link.ts";
 
@@ -42,9 +38,10 @@ export class CommandSender {
     this.#link(bytes.length);
     const parts: Promise<void>[] = [];
     // Empty input is sent as well: the answer says whether the session takes input.
-    for (let start = 0; start === 0 || start < bytes.length; start += MAX_INPUT_FRAME_BYTES) {
-      const part = bytes.subarray(start, start + MAX_INPUT_FRAME_BYTES);
+    for (let rest = bytes; parts.length === 0 || rest.length > 0; ) {
+      const part = firstPart(rest, maxPayloadBytes(sessionId));
       parts.push(this.#command(FrameType.INPUT_TEXT, sessionId, part));
+      rest = rest.subarray(part.length);
     }
     await Promise.all(parts);
   }
@@ -142,4 +139,10 @@ export class CommandSender {
       if (link !== undefined && this.#pending.at(-1)?.ping === nextPing) this.#connection.ping();
     }, COMMAND_PING_DELAY_MS);
   }
+}
+
+/** As much input as one frame carries: a session refuses or takes a frame as a whole. Other servers decode each as text. */
+function firstPart(input: Uint8Array, most: number): Uint8Array {
+  if (input.length <= most) return input;
+  return input.subarray(0, most - incompleteUtf8Bytes(input.subarray(0, most)));
 }

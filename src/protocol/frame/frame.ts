@@ -1,5 +1,5 @@
 // WebSocket v3 frames (contract 1.1 and 1.2, facts 1.2): one frame is one binary message. docs/protocol.md is for readers.
-import { MAX_FRAME_SESSION_ID_BYTES } from "../limits.ts";
+import { MAX_FRAME_SESSION_ID_BYTES, MAX_MESSAGE_BYTES } from "../limits.ts";
 
 /** The version byte of every frame; VibeTunnel's clients know only this one. */
 export const FRAME_VERSION = 3;
@@ -95,6 +95,11 @@ function sessionIdBytes(sessionId: string): number {
   }
   if (bytes > MAX_FRAME_SESSION_ID_BYTES) throw tooLongId();
   return bytes;
+}
+
+/** The longest payload that a frame of that session can bring to a server. */
+export function maxPayloadBytes(sessionId: string): number {
+  return MAX_MESSAGE_BYTES - FRAME_OVERHEAD_BYTES - sessionIdBytes(sessionId);
 }
 
 /** Writes the header of a VT frame to the start of `target`; returns the index of the payload. */

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Follower } from "../harness/follower.ts";
@@ -35,12 +35,19 @@ export function describeCommands(stage: Stage): void {
       expect(Buffer.compare(await readFile(file), bytes)).toBe(0);
     });
 
-    test("refuses what a program that does not read has no room for, and goes on", async () => {
-      const { id } = await stage.ready("stty raw -echo; echo ready; exec sleep 1000");
-      await stage.backend.write(id, new Uint8Array(900_000));
-      expect(await codeOf(stage.backend.write(id, new Uint8Array(900_000)))).toBe("input_overflow");
+    test("refuses as a whole what a program that does not read has no room for, and goes on", async () => {
+      const [file, gate] = [join(stage.directory, "room"), join(stage.directory, "gate")];
+      const bytes = new Uint8Array(900_000);
+      const { id, follower } = await stage.ready(
+        `stty raw -echo; echo ready; until [ -e ${gate} ]; do sleep 0.05; done; head -c ${bytes.length + 1} >${file}`,
+      );
+      await stage.backend.write(id, bytes);
+      expect(await codeOf(stage.backend.write(id, Buffer.alloc(200_000, "x")))).toBe("input_overflow");
       expect((await stage.backend.get(id)).status).toBe("running");
-      await stage.backend.remove(id);
+      await stage.type(id, "y");
+      await writeFile(gate, "");
+      await follower.exit();
+      expect(Buffer.compare(await readFile(file), Buffer.concat([bytes, Buffer.from("y")]))).toBe(0);
     });
   });
 

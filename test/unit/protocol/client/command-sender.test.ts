@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FrameType } from "../../../../src/protocol/frame/frame.ts";
-import { bytesOf, connect, randomBytes } from "../memory-client.ts";
+import { bytesOf, connect } from "../memory-client.ts";
 import { MemoryServer } from "../memory-server.ts";
 
 describe("commands", () => {
@@ -80,15 +80,18 @@ describe("commands", () => {
     expect(server.link.received.some(({ type }) => type === FrameType.INPUT_TEXT)).toBe(false);
   });
 
-  test("input of many kilobytes is split into several frames and arrives whole", async () => {
+  test("input that one message can carry is one frame; longer input is split between characters", async () => {
     const server = new MemoryServer();
     const session = server.create("a");
     using socket = connect(server);
     await socket.opened(1_000);
-    const input = randomBytes(200_000);
-    await socket.write("a", input);
-    expect(session.input.length).toBe(4);
-    expect(Buffer.concat(session.input).equals(Buffer.from(input))).toBe(true);
+    const whole = bytesOf("x".repeat(1024 * 1024 - 13));
+    await socket.write("a", whole);
+    expect(session.input.splice(0).map(({ length }) => length)).toEqual([whole.length]);
+    const longer = bytesOf(`${"x".repeat(whole.length - 1)}é and more`);
+    await socket.write("a", longer);
+    expect(session.input.map(({ length }) => length)).toEqual([whole.length - 1, 11]);
+    expect(Buffer.concat(session.input).equals(Buffer.from(longer))).toBe(true);
   });
 
   test("are bounded in number, and an invalid size is not sent", async () => {
