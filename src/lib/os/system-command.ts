@@ -12,18 +12,20 @@ export type Finished = {
   readonly stderr: string;
 };
 
-type CommandLimits = {
+export type CommandOptions = {
   readonly timeoutMs: number;
   readonly env?: Readonly<Record<string, string>>;
   /** Of each output stream. */
   readonly maxOutputBytes?: number;
+  /** Called with its pid at its first output, after which its standard input ends. Without it the input is empty. */
+  readonly inspect?: (pid: number) => void;
 };
 
 /** Throws `TimeoutError` after `timeoutMs`, and Error if a signal ended it, its output is too long, or it cannot be run. */
 export async function runSystemCommand(
   file: string,
   args: readonly string[],
-  { timeoutMs, env = {}, maxOutputBytes: maxBuffer = MAX_OUTPUT_BYTES }: CommandLimits,
+  { timeoutMs, env = {}, maxOutputBytes: maxBuffer = MAX_OUTPUT_BYTES, inspect }: CommandOptions,
 ): Promise<Finished> {
   const run = (signal: AbortSignal): Promise<Finished> => {
     const { promise, resolve, reject } = Promise.withResolvers<Finished>();
@@ -35,7 +37,17 @@ export async function runSystemCommand(
       else if (error.code === "ENOENT") resolve({ code: 127, stdout, stderr: `there is no program ${file}` });
       else reject(error);
     });
-    child.stdin?.end();
+    const { pid } = child;
+    if (inspect === undefined || pid === undefined) child.stdin?.end();
+    else
+      child.stdout?.once("data", () => {
+        try {
+          inspect(pid);
+        } catch (error) {
+          reject(error);
+        }
+        child.stdin?.end();
+      });
     return promise;
   };
   return await withDeadline(run, timeoutMs, file);

@@ -6,8 +6,6 @@ export type Limit = { readonly soft: string; readonly hard: string };
 /** By the names of prlimit(1). */
 export type Limits = Readonly<Record<string, Limit>>;
 
-export type ProcessRights = { readonly uid: number; readonly groups: readonly number[] };
-
 const UNLIMITED: Limit = { soft: "unlimited", hard: "unlimited" };
 
 /** The limits of native/run-as.c. */
@@ -57,15 +55,10 @@ export function formatLimits(limits: Limits): string {
 }
 
 /** `undefined` for an invalid text. */
-export function parseProcessRights(text: string): ProcessRights | undefined {
-  const uid = /^Uid:\t(\d{1,10})\t/m.exec(text)?.[1];
-  const groups = /^Groups:\t([\d ]*)$/m.exec(text)?.[1];
-  if (uid === undefined || groups === undefined) return undefined;
-  return {
-    uid: Number(uid),
-    groups: groups
-      .split(" ")
-      .filter((group) => group !== "")
-      .map(Number),
-  };
+export function parseGroups(text: string): readonly number[] | undefined {
+  return /^Groups:\t([\d ]*)$/m
+    .exec(text)?.[1]
+    ?.split(" ")
+    .filter((group) => group !== "")
+    .map(Number);
 }

@@ -1,5 +1,5 @@
 // Sessions of other users than the session host's own, which then has to be root (contract 5.7).
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { isTimeout } from "../../lib/async/deadline.ts";
 import { nativeFile } from "../../lib/os/installation.ts";
 import {
@@ -8,13 +8,13 @@ import {
   loginRefusal,
   type SystemAccount,
 } from "../../lib/os/system-account.ts";
-import { type Finished, runSystemCommand } from "../../lib/os/system-command.ts";
+import { type CommandOptions, type Finished, runSystemCommand } from "../../lib/os/system-command.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { PtyProgram } from "../pty/pty.ts";
 import { accountEnv } from "./env.ts";
 import type { BaseEnv } from "./launch-env.ts";
-import { atMost, formatLimits, type Limits, parseLimits, parseProcessRights } from "./process-rights.ts";
+import { atMost, formatLimits, type Limits, parseGroups, parseLimits } from "./process-rights.ts";
 import type { DirectoryProblem, Runner } from "./runner.ts";
 import type { UserCgroups } from "./user-cgroups.ts";
 
@@ -106,21 +106,34 @@ async function refuseClosed(account: SystemAccount): Promise<void> {
 
 type UserStanding = { readonly groups: readonly number[]; readonly limits: Limits };
 
-/** The current groups and limits from PAM, by runuser(1). macOS has no limits of users: those of this process hold. */
+/**
+ * The current groups and limits from PAM, by runuser(1). macOS has no limits of users: those of this process hold.
+ *
+ * NOTE: the kernel tells them of runuser, which stays root. The user's other processes can trace the one that runuser starts, and
+ * write in its place.
+ */
 async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
   if (process.platform === "darwin") return { groups: await findGroupIds(name), limits: {} };
-  const own = parseLimits(await readFile("/proc/self/limits", "utf8")).nofile?.hard;
+  const own = limitsOf("self").nofile?.hard;
   const softFiles =
     own === undefined || own === "unlimited" ? SOFT_OPEN_FILES : Math.min(SOFT_OPEN_FILES, Number(own));
-  const asUser = ["runuser", "-u", name, "--", "cat", "/proc/self/limits", "/proc/self/status"];
-  const { code, stdout, stderr } = await bounded(name, "prlimit", [
-    `--nofile=${softFiles}:`,
-    "--",
-    ...asUser,
-  ]);
-  const [limits, standing] = [parseLimits(stdout), parseProcessRights(stdout)];
-  if (code !== 0 || standing?.uid !== uid || limits.nofile === undefined) throw launchFailed(name, stderr);
-  return { groups: standing.groups, limits };
+  // It waits for the end of its input, and so does runuser.
+  const asUser = ["runuser", "-u", name, "--", "sh", "-c", "id -u; exec cat"];
+  let groups: UserStanding["groups"] | undefined;
+  let limits: Limits = {};
+  const inspect = (pid: number): void => {
+    groups = parseGroups(readFileSync(`/proc/${pid}/status`, "utf8"));
+    limits = limitsOf(pid);
+  };
+  const args = [`--nofile=${softFiles}:`, "--", ...asUser];
+  const { code, stdout, stderr } = await bounded(name, "prlimit", args, { inspect });
+  const isUser = code === 0 && stdout === `${uid}\n`;
+  if (!isUser || groups === undefined || limits.nofile === undefined) throw launchFailed(name, stderr);
+  return { groups, limits };
+}
+
+function limitsOf(pid: number | "self"): Limits {
+  return parseLimits(readFileSync(`/proc/${pid}/limits`, "utf8"));
 }
 
 /** The part that still runs as root gets no variables of the program, see native/run-as.c. */
@@ -147,7 +160,7 @@ async function ask(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Finished> {
-  const finished = await bounded(name, RUN_AS, args, marked(env));
+  const finished = await bounded(name, RUN_AS, args, { env: marked(env) });
   if (finished.code === NOT_THERE) throw launchFailed(name, "ttyhq-run-as is not built: run `npm rebuild`");
   return finished;
 }
@@ -156,10 +169,10 @@ async function bounded(
   name: string,
   file: string,
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  options: Pick<CommandOptions, "env" | "inspect">,
 ): Promise<Finished> {
   try {
-    return await runSystemCommand(file, args, { timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS, env });
+    return await runSystemCommand(file, args, { timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS, ...options });
   } catch (cause) {
     throw isTimeout(cause)
       ? launchFailed(name, "the system takes too long to say what is theirs", cause)

@@ -1,0 +1,69 @@
+// What a user's own processes can do to the lookup of that user's groups, which root then gives to the user's programs.
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
+import { identityOf } from "../../../src/sessions/run-as/run-as.ts";
+import { SystemUser } from "../auth/system-user.ts";
+
+const MAX_LOOKUPS = 60;
+const FORGERIES = 3;
+
+/**
+ * Stops each later process of its user, takes its standard output as a tracer may (pidfd_getfd(2)), and writes there that it is in
+ * root's group. The numbers of the calls are the same on all architectures but Alpha.
+ */
+const ATTACK = String.raw`
+  use strict; my %done; $| = 1; print "ready\n";
+  my $status = "Uid:" . "\t$<" x 4 . "\nGroups:\t0 \n";
+  while (1) {
+    opendir(my $proc, "/proc") or die;
+    for my $pid (grep { /^\d+$/ && $_ > $$ && !$done{$_} } readdir $proc) {
+      kill "STOP", $pid or next;
+      $done{$pid} = 1;
+      for (1 .. 400) {
+        my $pidfd = syscall(434, $pid + 0, 0);
+        last if $pidfd < 0;
+        my $fd = syscall(438, $pidfd, 1, 0);
+        open(my $closed, "<&=", $pidfd);
+        if ($fd >= 0) { open(my $out, ">&=", $fd); syswrite $out, $status; print "forged\n"; last; }
+        kill "CONT", $pid; select undef, undef, undef, 0.00005; kill "STOP", $pid;
+      }
+      kill "CONT", $pid;
+    }
+  }
+`;
+
+test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
+  "a user's processes cannot add groups to the user's next program",
+  async () => {
+    await using user = await SystemUser.make();
+    const { stdout } = await promisify(execFile)("id", ["-G", user.name]);
+    const groups = stdout.trim().split(" ").map(Number);
+    const stdio = ["ignore", "pipe", "inherit"] as const;
+    const attacker = spawn("perl", ["-e", ATTACK], { uid: user.uid, gid: user.gid, stdio: [...stdio] });
+    let said = "";
+    attacker.stdout?.on("data", (bytes: Buffer) => {
+      said += bytes;
+    });
+    const ended = once(attacker, "exit");
+    const found: unknown[] = [];
+    const lookUp = async (): Promise<unknown> => JSON.parse(await identityOf(user.name))[1];
+    const forgeries = (): number => said.split("forged\n").length - 1;
+    try {
+      await eventually(async () => said.includes("ready") || undefined, "the attacker");
+      for (let lookup = 0; lookup < MAX_LOOKUPS && forgeries() < FORGERIES; lookup++) {
+        // The attacker may make it fail.
+        const seen = await lookUp().catch(() => undefined);
+        if (seen !== undefined) found.push(seen);
+      }
+    } finally {
+      attacker.kill("SIGKILL");
+      await ended;
+    }
+    expect(forgeries()).toBeGreaterThan(0);
+    found.push(await lookUp());
+    expect(found).toEqual(found.map(() => groups));
+  },
+);
