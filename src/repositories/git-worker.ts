@@ -248,7 +248,10 @@ function isBusy({ process }: Running): boolean {
   return process.peer.isBusy;
 }
 
-/** At most MAX_LOG_LINES a minute: a user must not fill the host's disk. */
+/**
+ * At most MAX_LOG_LINES a minute: a user must not fill the host's disk. The worker's fields are members of one field, or they
+ * could replace the line's account, level and time.
+ */
 function limitedLog({ log, now }: Pick<GitWorkerParts, "log" | "now">): (line: LogLine) => void {
   let sinceMs = -Infinity;
   let lines = 0;
@@ -256,7 +259,7 @@ function limitedLog({ log, now }: Pick<GitWorkerParts, "log" | "now">): (line: L
     if (now() - sinceMs >= LOG_WINDOW_MS) [sinceMs, lines] = [now(), 0];
     lines += 1;
     if (lines <= MAX_LOG_LINES && JSON.stringify(fields).length <= MAX_LOG_LENGTH)
-      log[level](fields, message.slice(0, MAX_LOG_LENGTH));
+      log[level]({ worker: fields }, message.slice(0, MAX_LOG_LENGTH));
     else if (lines === MAX_LOG_LINES + 1) log.warn({}, "git worker logs too much: lines are left out");
   };
 }

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { MAX_FOLLOWED_REPOSITORIES } from "../../../src/git/git-limits.ts";
 import { WorkerProcess } from "../../../src/lib/os/worker-process.ts";
+import { createLogger } from "../../../src/log.ts";
 import { GitWorker, type GitWorkerParts } from "../../../src/repositories/git-worker.ts";
 
 type Told = Parameters<GitWorkerParts["onNotice"]>[0];
@@ -10,12 +11,8 @@ type Told = Parameters<GitWorkerParts["onNotice"]>[0];
 function hostile(script: string) {
   const notices: Told[] = [];
   const lines: string[] = [];
-  const log = {
-    ...{ debug: () => {}, error: (_: object, message: string) => void lines.push(message) },
-    info: (_: object, message: string) => void lines.push(message),
-    warn: (_: object, message: string) => void lines.push(message),
-    child: () => log,
-  };
+  const destination = { write: (line: string) => lines.push(line) };
+  const log = createLogger({ level: "info", format: "json", destination }).child({ account: "ada" });
   const program = `const host = new (require("net").Socket)({ fd: 3 });
     host.on("end", () => process.exit());
     const say = (message) => host.write(JSON.stringify(message) + "\\n");
@@ -90,8 +87,20 @@ test("a worker does not fill the log", async () => {
   const { worker, lines } = hostile(`for (let i = 0; i < 5000; i++) say(${line}); ${answering}`);
   await using _ = worker;
   await worker.call(call, signal);
-  expect(lines.filter((text) => text === "full").length).toBeLessThanOrEqual(60);
+  expect(lines.filter((text) => JSON.parse(text).message === "full").length).toBeLessThanOrEqual(60);
   expect(lines.at(-1)).toContain("too much");
+});
+
+test("a worker's log line stays its user's, whatever fields it has", async () => {
+  const fields = { account: "bob", level: "error", time: "2000", pid: 1, message: "own", repoPath: "/r" };
+  const line = JSON.stringify({ method: "log", input: { level: "warn", fields, message: "said" } });
+  const { worker, lines } = hostile(`say(${line}); ${answering}`);
+  await using _ = worker;
+  await worker.call(call, signal);
+  const time = expect.stringMatching(/^20[2-9]\d-/);
+  expect(lines.map((text) => JSON.parse(text))).toEqual([
+    { level: "warn", time, pid: process.pid, account: "ada", worker: fields, message: "said" },
+  ]);
 });
 
 test("an idle worker can be released, and starts again for the next call", async () => {
