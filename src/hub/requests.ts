@@ -7,6 +7,7 @@ import {
   decodeSize,
   decodeSubscribe,
   decodeText,
+  type FailedRequest,
   type Subscribe,
 } from "../protocol/frame/payload.ts";
 import { keyBytes } from "../protocol/keys.ts";
@@ -30,9 +31,20 @@ export type Request =
 
 const COMMANDS = ["INPUT_TEXT", "INPUT_KEY", "RESIZE", "KILL", "RESET_SIZE"] as const;
 
+/** The name of a command's frame type; `undefined` for other types. */
+function commandName(type: number): (typeof COMMANDS)[number] | undefined {
+  return COMMANDS.find((name) => FrameType[name] === type);
+}
+
+/** The kind of request that an ERROR names if a frame of that type fails. */
+export function failedRequest(type: number): FailedRequest | undefined {
+  if (type === FrameType.SUBSCRIBE) return "subscribe";
+  return commandName(type) && "command";
+}
+
 /** Throws ServiceError `unknown_type`, `invalid_request` or PayloadError. */
 export function readRequest({ type, sessionId, payload }: Frame): Request {
-  const command = sessionId === "" ? COMMANDS.find((name) => FrameType[name] === type) : undefined;
+  const command = sessionId === "" ? commandName(type) : undefined;
   if (command !== undefined) throw new ServiceError("invalid_request", `Missing sessionId for ${command}`);
   switch (type) {
     case FrameType.HELLO:

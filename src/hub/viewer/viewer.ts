@@ -28,6 +28,7 @@ import { Outbox, type Peer } from "../outbox.ts";
 import {
   ClientRequests,
   checkSessionId,
+  failedRequest,
   type Request,
   readRequest,
   throttledAuditHook,
@@ -244,22 +245,20 @@ export class Viewer implements SubscriptionHost, Disposable {
 
   /** The next frame waits for the returned promise, so that frames are handled in order (contract 1.10). */
   #handle(frame: Frame): Promise<void> | undefined {
-    const { sessionId } = frame;
+    const { sessionId, type } = frame;
+    const failed = (error: unknown): void => this.failed(sessionId, error, failedRequest(type));
     try {
       const request = readRequest(frame);
-      if (request.kind === "subscribe" && sessionId !== "") {
-        return this.#subscribe(sessionId, request.subscribe).catch((error: unknown) =>
-          this.failed(sessionId, error, "subscribe"),
-        );
-      }
-      this.#carryOut(frame, request);
+      if (request.kind === "subscribe" && sessionId !== "")
+        return this.#subscribe(sessionId, request.subscribe).catch(failed);
+      this.#carryOut(frame, request, failed);
     } catch (error) {
-      this.#requests.answer(() => this.failed(sessionId, error));
+      this.#requests.answer(() => failed(error));
     }
     return undefined;
   }
 
-  #carryOut({ sessionId, type }: Frame, request: Request): void {
+  #carryOut({ sessionId, type }: Frame, request: Request, failed: (error: unknown) => void): void {
     if (request.kind === "hello") this.#hello = request.hello;
     else if (request.kind === "ping")
       this.#requests.answer(() => this.#send(FrameType.PONG, "", request.payload));
@@ -277,7 +276,7 @@ export class Viewer implements SubscriptionHost, Disposable {
       if (isTyping && this.#subscriptions.has(sessionId)) this.#typedAtMs.set(sessionId, this.now());
       const work = refused ?? request.perform(this.#view.sessions);
       if (request.action !== undefined) this.#audit?.(request.action, work);
-      this.#requests.follow(work, (error) => this.failed(sessionId, error, "command"));
+      this.#requests.follow(work, failed);
     }
   }
 

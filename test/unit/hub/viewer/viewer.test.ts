@@ -3,6 +3,7 @@ import { guardedSessions } from "../../../../src/access/guarded-sessions.ts";
 import { Hub } from "../../../../src/hub/hub.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
 import {
+  decodeError,
   decodeJson,
   encodeJson,
   encodeSize,
@@ -53,6 +54,25 @@ test("a PONG follows the outcome of all commands before its PING", async () => {
     [FrameType.PONG, "1"],
     [FrameType.ERROR, '{"message":"internal error","code":"internal_error","request":"command"}'],
     [FrameType.PONG, "2"],
+  ]);
+});
+
+test("the ERROR of an invalid request names the request, as that of a failed one does", async () => {
+  const { client } = setUp();
+  await using viewer = client();
+  viewer.send(FrameType.INPUT_KEY, "s", bytesOf("no_such_key"));
+  viewer.send(FrameType.RESIZE, "s", bytesOf("short"));
+  viewer.send(FrameType.KILL, "no session id", bytesOf("SIGINT"));
+  viewer.send(FrameType.SUBSCRIBE, "s", bytesOf("short"));
+  viewer.send(FrameType.HELLO, "", bytesOf("no JSON"));
+  await viewer.settled();
+  const errors = viewer.of(FrameType.ERROR).map(({ payload }) => decodeError(payload));
+  expect(errors.map(({ error: { code }, request }) => [code, request])).toEqual([
+    ["invalid_request", "command"],
+    ["invalid_request", "command"],
+    ["session_not_found", "command"],
+    ["invalid_request", "subscribe"],
+    ["invalid_request", undefined],
   ]);
 });
 
