@@ -150,6 +150,13 @@ test("every row of the threats in docs/security.md names a test, which a paragra
   expect(unproven).toEqual([]);
 });
 
+test("docs/operations.md names every file of the control directory", () => {
+  const [, table = ""] = /## The control directory\n([\s\S]*?)\n## /.exec(read("docs/operations.md")) ?? [];
+  const files = named(read("src/sessions/storage/control-dir.ts"), /(?:at\(|join\(controlDir, )"([^"]+)"\)/g);
+  expect(files.length).toBeGreaterThan(15);
+  expect(files.filter((file) => !table.includes(`\`${file}`))).toEqual([]);
+});
+
 test("every row of the README's table has its paragraph, and its tests in the appendix", () => {
   const [, table = ""] = /## What happens to my session if …\n([\s\S]*?)\n\[/.exec(read("README.md")) ?? [];
   const rows = named(table, /^\| ([a-z].*?) \|/gm).map((row) => row.replace(/^the |^a /, "").toLowerCase());
