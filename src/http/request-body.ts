@@ -1,7 +1,7 @@
 // Request bodies: parsed as JSON, or discarded if the request was refused.
 import type { IncomingMessage } from "node:http";
 import { collectBytes } from "../lib/data/collect.ts";
-import { isTooDeep, MAX_JSON_DEPTH } from "../lib/data/json.ts";
+import { parseShallowJson } from "../lib/data/json.ts";
 import { matchPath } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -52,24 +52,17 @@ export async function readJsonBody(request: IncomingMessage, limit: number): Pro
     if (cause instanceof RangeError) throw bodyTooLarge(limit);
     throw endedEarly(cause);
   });
-  if (bytes.length === 0) return undefined;
-  const value = parsed(bytes);
-  refuseDeep(value);
-  return value;
+  return bytes.length === 0 ? undefined : parsed(bytes);
 }
 
 function parsed(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    return parseShallowJson(new TextDecoder().decode(bytes));
   } catch (cause) {
+    if (cause instanceof RangeError)
+      throw new ServiceError("invalid_request", `the body is ${cause.message}`, { cause });
     throw new ServiceError("invalid_json", "the body is no JSON", { cause });
   }
-}
-
-/** Throws `invalid_request` for a value that is nested deeper than MAX_JSON_DEPTH. */
-export function refuseDeep(value: unknown): void {
-  if (!isTooDeep(value)) return;
-  throw new ServiceError("invalid_request", `the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
 }
 
 export function bodyTooLarge(limit: number): ServiceError {

@@ -1,20 +1,25 @@
-/** `undefined` for invalid JSON, which a schema then reports. */
 export function parseJson(json: string | Uint8Array): unknown {
+  const text = typeof json === "string" ? json : new TextDecoder().decode(json);
   try {
-    return JSON.parse(typeof json === "string" ? json : new TextDecoder().decode(json));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
 /** No JSON of the service needs more levels; deeper nesting would exhaust recursive code, such as JSON.stringify. */
-export const MAX_JSON_DEPTH = 32;
+const MAX_DEPTH = 32;
 
-/** Whether a value is nested deeper than MAX_JSON_DEPTH. Never calls itself. */
-export function isTooDeep(value: unknown): boolean {
+/** Throws SyntaxError for text that is no JSON, and RangeError for a value that is nested deeper than MAX_DEPTH. */
+export function parseShallowJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  // Without recursion, which this is to protect.
   let level: readonly unknown[] = [value];
-  for (let depth = 0; depth <= MAX_JSON_DEPTH && level.length > 0; depth++) {
-    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
-  }
-  return level.length > 0;
+  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) level = level.flatMap(members);
+  if (level.length > 0) throw new RangeError(`nested deeper than ${MAX_DEPTH} levels`);
+  return value;
+}
+
+function members(value: unknown): readonly unknown[] {
+  return typeof value === "object" && value !== null ? Object.values(value) : [];
 }

@@ -1,6 +1,6 @@
 // Payloads of v3 frames (contract 1.3 and 1.4, facts 1.4 to 1.11). Decoders view, encoders copy.
 import { z } from "zod";
-import { isTooDeep, MAX_JSON_DEPTH } from "../../lib/data/json.ts";
+import { parseShallowJson } from "../../lib/data/json.ts";
 import { errorFromBody, type ServiceError } from "../errors.ts";
 import { SessionStatus, type TerminalSize } from "../schemas/session.ts";
 import {
@@ -119,16 +119,12 @@ export function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
 
 /** Throws PayloadError for invalid JSON or UTF-8, and for a value that could not be encoded again. */
 export function decodeJson(payload: Uint8Array): unknown {
-  const value = parseText(decodeText(payload));
-  if (isTooDeep(value)) throw new PayloadError(`The payload is nested deeper than ${MAX_JSON_DEPTH} levels.`);
-  return value;
-}
-
-function parseText(text: string): unknown {
+  const text = decodeText(payload);
   try {
-    return JSON.parse(text);
+    return parseShallowJson(text);
   } catch (cause) {
-    throw new PayloadError("The payload is not JSON.", { cause });
+    const why = cause instanceof RangeError ? cause.message : "not JSON";
+    throw new PayloadError(`The payload is ${why}.`, { cause });
   }
 }
 

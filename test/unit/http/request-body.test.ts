@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { sendError } from "../../../src/http/reply.ts";
-import { discardBody, readJsonBody, refuseDeep } from "../../../src/http/request-body.ts";
+import { discardBody, readJsonBody } from "../../../src/http/request-body.ts";
 
 const LIMIT = 100;
 
@@ -99,29 +99,4 @@ test("the connection of a refused client closes soon after the client has stoppe
   const answered = performance.now();
   expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1\.1 413 /);
   expect(performance.now() - answered).toBeLessThan(10_000);
-});
-
-const nested = (depth: number): unknown => JSON.parse(`${"[".repeat(depth)}1${"]".repeat(depth)}`);
-
-test("32 levels are taken, one more is not", () => {
-  expect(() => refuseDeep(nested(32))).not.toThrow();
-  expect(() => refuseDeep(nested(33))).toThrow("nested deeper than 32 levels");
-});
-
-test("plain values and wide objects are accepted", () => {
-  for (const value of [
-    undefined,
-    null,
-    1,
-    "x".repeat(1_000),
-    [],
-    {},
-    Array(300_000).fill(0),
-    { ["__proto__"]: {} },
-  ])
-    expect(() => refuseDeep(value)).not.toThrow();
-});
-
-test("half a million levels are refused without exhausting the stack", () => {
-  expect(() => refuseDeep(nested(500_000))).toThrow("nested deeper");
 });
