@@ -127,7 +127,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
     ...serverAvatarRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };
-  const parts = { ...base, socket, serve, gate, sharedRecords, routes, hub, admitTunnel, ...auditing, audit };
+  const parts = { ...base, socket, serve, gate, sharedRecords, routes, hub, admitTunnel, ...auditing };
   const listeners = stack.use(await openServerListeners({ ...parts, metrics, meter }));
   const { url, behind, reachableAt } = listeners;
   address.resolve(config.publicUrl ?? url);

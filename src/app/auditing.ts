@@ -16,6 +16,8 @@ import type { Access } from "./access.ts";
 import type { ServerContext } from "./server-context.ts";
 
 export type Auditing = Disposable & {
+  /** For listeners: anyone can cause refusals, which are limited. */
+  readonly audit: Audit;
   readonly auditHook: RequestAuditHook;
   /** A client's sessions, with an audit hook. */
   readonly viewOf: NonNullable<UpgradeOptions["viewOf"]>;
@@ -126,6 +128,7 @@ export async function openAuditing(parts: {
   const details = { version, mode: config.role.kind, pid: process.pid };
   audit.write({ action: "server.start", result: "ok", details });
   return {
+    audit: auditor,
     auditHook: auditor.request,
     viewOf: (principal, address) => ({
       ...access.viewOf(principal),

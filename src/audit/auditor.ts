@@ -37,7 +37,7 @@ export type AuditorOptions = {
 };
 
 /** Decides what is written to the audit log, and how often. */
-export class Auditor implements Disposable {
+export class Auditor implements Audit, Disposable {
   readonly #options: AuditorOptions;
   readonly #refusals: Refusals;
   readonly #done: ExpiringMap<string, true>;
@@ -79,6 +79,12 @@ export class Auditor implements Disposable {
       // Input that arrives after the session's end is not recorded.
       else if (error === undefined || REFUSALS.has(codeOf(error))) tell(typed(sessionId), error);
     };
+  }
+
+  /** An entry from elsewhere, such as a login at the reverse proxy. Its refusals are limited together with all others. */
+  write(entry: AuditEntry): void {
+    if (entry.result === "ok") this.#write(entry);
+    else this.#refusals.write(entry);
   }
 
   [Symbol.dispose](): void {

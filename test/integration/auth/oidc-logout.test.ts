@@ -8,7 +8,7 @@ import { bestTime } from "../harness/best-time.ts";
 import { shakeHands } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { NAVIGATION } from "../harness/tls-client.ts";
-import { LOGIN_COOKIE, useOidcStage } from "./oidc-stage.ts";
+import { LOGIN_COOKIE, OidcStage, useOidcStage } from "./oidc-stage.ts";
 
 const stage = useOidcStage();
 const tools = () => stage().tools;
@@ -125,6 +125,26 @@ test("logins, refused ones and logouts are in the audit log", async () => {
     { action: "login", result: "ok", user: "ada@example.com", address: "127.0.0.1" },
     { action: "logout", result: "ok", user: "ada@example.com" },
     { action: "login", result: "refused" },
+  ]);
+});
+
+test("refused logins without end leave one line in the audit log, and are counted", async () => {
+  await using own = await OidcStage.open();
+  const { provider, server, origin } = own;
+  const client = own.browser();
+  const start = await client.ask(`${origin}/`, { headers: NAVIGATION });
+  const state = new URL(String(start.headers.location)).searchParams.get("state") ?? "";
+  const answer = new URLSearchParams({ error: "access_denied", iss: provider.issuer, state });
+  for (let count = 0; count < 20; count++) {
+    // A stranger keeps the cookie of the login that has begun.
+    const page = await client.copy().ask(`${origin}/.proxy/callback?${answer}`, { headers: NAVIGATION });
+    expect(page.status).toBe(403);
+  }
+  await server.kill("SIGTERM");
+  const lines = (await new AuditLog(server.controlDir).lines()).filter(({ method }) => method === "oidc");
+  expect(lines).toMatchObject([
+    { action: "login", result: "refused", address: "127.0.0.1" },
+    { action: "login", result: "refused", address: "127.0.0.1", details: { times: 19 } },
   ]);
 });
 
