@@ -9,6 +9,7 @@ import { env } from "node:process";
 import { ROOT } from "./build.ts";
 import { makeDebianPackage } from "./release/debian-package.ts";
 import { sha256, version } from "./release/file.ts";
+import { saveImage } from "./release/image.ts";
 import { provenance } from "./release/provenance.ts";
 import { makeTree } from "./release/tree.ts";
 
@@ -48,7 +49,7 @@ function makeManifests(): void {
 /** Saves the image that TTYHQ_IMAGE names. Without it, builds the images of this machine's architecture and, with an emulator, of arm64. */
 function saveImages(): void {
   if (env.TTYHQ_IMAGE !== undefined) {
-    saveImage(env.TTYHQ_IMAGE, arch());
+    saveImage(env.TTYHQ_IMAGE, imageFile(arch()));
     return;
   }
   buildImage(`ttyhq:${version}`, arch());
@@ -59,12 +60,11 @@ function saveImages(): void {
 function buildImage(image: string, target: string): void {
   const build = { ...env, IMAGE: image, ARCH: target === arch() ? "" : target };
   execFileSync("sh", [join(ROOT, "docker/build.sh"), "--quiet"], { env: build });
-  saveImage(image, target);
+  saveImage(image, imageFile(target));
 }
 
-function saveImage(image: string, target: string): void {
-  const file = join(OUT, `ttyhq-image-linux-${target}.tar.gz`);
-  execFileSync("sh", ["-c", 'docker save "$0" | gzip --fast >"$1"', image, file]);
+function imageFile(target: string): string {
+  return join(OUT, `ttyhq-image-linux-${target}.tar`);
 }
 
 function hasEngine(): boolean {
