@@ -10,6 +10,7 @@ const K8S = fileURLToPath(new URL("../../k8s/", import.meta.url));
 const TIMEOUT_MS = 60_000;
 const REFUSAL = "error: the cluster does not answer";
 const ONE_REMOTE = '*"get pods"*) echo pod/ttyhq-remote-0 ;;';
+const SECRETS = '*"get secret"*) echo "kind: Secret" ;;';
 /** A cluster whose pods cannot be listed once the workloads are scaled down. */
 const LOST_AFTER_SCALE = '*"get pods"*) if grep -q " scale " "$CALLS"; then refuse; fi ;;';
 
@@ -26,8 +27,8 @@ type Script = {
 };
 
 const SCRIPTS: readonly Script[] = [
-  { script: "backup", args: ["NEW"], fails: "get pvc ttyhq-hq", never: /get pods/ },
-  { script: "backup", args: ["NEW"], fails: "get pods", never: /exec/ },
+  { script: "backup", args: ["NEW"], fails: "get pvc ttyhq-hq", answers: SECRETS, never: /get pods/ },
+  { script: "backup", args: ["NEW"], fails: "get pods", answers: SECRETS, never: /exec/ },
   { script: "restore", args: ["COPY"], fails: "get statefulset/ttyhq-remote", never: /scale/ },
   { script: "restore", args: ["COPY"], fails: "get pods", never: /scale/ },
   { script: "restore", args: ["COPY"], fails: "exec", answers: ONE_REMOTE, never: /scale/ },
@@ -57,6 +58,14 @@ test.each(SCRIPTS)("$script ends with an error if the cluster refuses: $fails", 
   expect(stderr).not.toContain("has sessions");
   expect(code).toBe(1);
   expect(done).not.toMatch(tested.never);
+});
+
+test("backup calls nothing whole in a namespace without ttyhq", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  const tested: Script = { script: "backup", args: ["NEW", "typo"], fails: "nothing", never: /^$/ };
+  const { code, stderr } = await run(folder.path, tested);
+  expect(stderr).toBe("backup: the namespace typo has no secret of ttyhq\n");
+  expect(code).toBe(1);
 });
 
 async function run(
