@@ -33,9 +33,9 @@ main() {
 make_authority() {
   [ ! -s ca.crt ] || [ ! -s ca.key ] || return 0
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 3650 -subj "/CN=ttyhq on $(uname -n)" \
-    -addext 'keyUsage=critical,keyCertSign,cRLSign' -keyout ca.key -out new.crt 2>/dev/null
+    -addext 'keyUsage=critical,keyCertSign,cRLSign' -keyout ca.key -out new.crt 2>new.log || fail "$(cat new.log)"
   keep ca.crt <new.crt
-  rm new.crt
+  rm new.crt new.log
 }
 
 # make_certificate FILE HOST NAMES: skips a certificate for that host that is valid for another month.
@@ -46,18 +46,25 @@ make_certificate() {
   fi
   printf 'basicConstraints=critical,CA:false\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\nsubjectAltName=%s\n' \
     "$3" >new.ext
-  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -subj "/CN=ttyhq $1" -keyout new.key -out new.csr 2>/dev/null
-  openssl x509 -req -in new.csr -CA ca.crt -CAkey ca.key -set_serial "0x$(openssl rand -hex 16)" -days "$DAYS" \
-    -extfile new.ext -out new.crt 2>/dev/null
+  {
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -subj "/CN=ttyhq $1" -keyout new.key -out new.csr &&
+      openssl x509 -req -in new.csr -CA ca.crt -CAkey ca.key -set_serial "0x$(openssl rand -hex 16)" -days "$DAYS" \
+        -extfile new.ext -out new.crt
+  } 2>new.log || fail "$(cat new.log)"
   keep "$1.key" <new.key
   keep "$1.crt" <new.crt
-  rm new.ext new.key new.csr new.crt
+  rm new.ext new.key new.csr new.crt new.log
 }
 
 # The containers run as another user than the owner of this file. Other users cannot enter this folder.
 keep() {
   cat >"$1"
   chmod 0644 "$1"
+}
+
+fail() {
+  echo "docker/compose/init.sh: $1" >&2
+  exit 1
 }
 
 main
