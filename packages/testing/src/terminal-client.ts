@@ -166,15 +166,19 @@ export class TerminalClient implements Disposable {
 
   /**
    * Resolves when `find` returns a value; it is called after every change. Rejects with an Error that shows the screen:
-   * on timeout, at the session's end, and with the server's refusals.
+   * on timeout, at the session's end, and with the server's refusals. An error of `find` rejects this wait only.
    */
   until<T>(find: () => T | undefined, what: string, options: WaitOptions = {}): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const check = (): void => {
       if (this.#problem !== undefined) reject(this.#failed(this.#problem.message, this.#problem));
-      const found = find();
-      if (found !== undefined) resolve(found);
-      else if (this.#exit !== undefined) reject(this.#failed(`the session ended without ${what}`));
+      try {
+        const found = find();
+        if (found !== undefined) resolve(found);
+        else if (this.#exit !== undefined) reject(this.#failed(`the session ended without ${what}`));
+      } catch (error) {
+        reject(error);
+      }
     };
     const listening = this.#changes.on(check);
     check();

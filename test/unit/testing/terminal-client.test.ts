@@ -96,6 +96,20 @@ test("the end of the session is waited for, and ends every other wait", async ()
   await it.client.shows("bye");
 });
 
+test("a search that throws fails its own wait, at once or after a change, and no other", async () => {
+  using it = await stage("one");
+  const find = (): undefined => {
+    if (it.client.screen !== "one") throw new Error(`it shows ${it.client.screen}`);
+  };
+  const waiting = problem(it.client.until(find, "nothing"));
+  print(it.server, " two");
+  await it.client.shows("two");
+  expect(await waiting).toBe("it shows one two");
+  expect(await problem(it.client.until(find, "nothing"))).toBe("it shows one two");
+  print(it.server, " three");
+  await it.client.shows("three");
+});
+
 test("a session that is not there is refused at once", async () => {
   const server = new MemoryServer();
   expect(await problem(TerminalClient.over(server.open, "b", { timeoutMs: 60_000 }))).toMatch(
