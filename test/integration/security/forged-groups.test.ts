@@ -1,14 +1,23 @@
 // What a user's own processes can do to the lookup of that user's groups, which root then gives to the user's programs.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { identityOf } from "../../../src/sessions/run-as/run-as.ts";
 import { SystemUser } from "../auth/system-user.ts";
 
-const MAX_LOOKUPS = 60;
 const FORGERIES = 3;
+
+/** Yama restricts tracing to descendants, and so stops this attack. */
+function mayTrace(): boolean {
+  try {
+    return readFileSync("/proc/sys/kernel/yama/ptrace_scope", "utf8").startsWith("0");
+  } catch {
+    return true;
+  }
+}
 
 /**
  * Stops each later process of its user, takes its standard output as a tracer may (pidfd_getfd(2)), and writes there that it is in
@@ -35,7 +44,7 @@ const ATTACK = String.raw`
   }
 `;
 
-test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
+test.runIf(process.getuid?.() === 0 && process.platform === "linux" && mayTrace())(
   "a user's processes cannot add groups to the user's next program",
   async () => {
     await using user = await SystemUser.make();
@@ -53,16 +62,16 @@ test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
     const forgeries = (): number => said.split("forged\n").length - 1;
     try {
       await eventually(async () => said.includes("ready") || undefined, "the attacker");
-      for (let lookup = 0; lookup < MAX_LOOKUPS && forgeries() < FORGERIES; lookup++) {
+      await eventually(async () => {
         // The attacker may make it fail.
         const seen = await lookUp().catch(() => undefined);
         if (seen !== undefined) found.push(seen);
-      }
+        return forgeries() >= FORGERIES || undefined;
+      }, "forgeries");
     } finally {
       attacker.kill("SIGKILL");
       await ended;
     }
-    expect(forgeries()).toBeGreaterThan(0);
     found.push(await lookUp());
     expect(found).toEqual(found.map(() => groups));
   },
