@@ -32,7 +32,7 @@ export type Sender = Disposable & { readonly send: (request: AnyRequest) => Retu
 export function createSender(target: UplinkTarget): Sender {
   const agent = agentFor(target);
   let isDisposed = false;
-  /** Retries an idempotent request when a kept connection turns out to be closed. */
+  /** Retries a repeatable request when a kept connection turns out to be closed. */
   const send = async (request: AnyRequest): Promise<ClientResponse> => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | "stale">();
     const outgoing = open(target, agent, request);
@@ -40,7 +40,7 @@ export function createSender(target: UplinkTarget): Sender {
     outgoing.once("error", (error) => {
       const isStale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
       if (request.signal.aborted) reject(request.signal.reason);
-      else if (isStale && IDEMPOTENT.has(request.method) && !isDisposed) resolve("stale");
+      else if (isStale && isRepeatable(request) && !isDisposed) resolve("stale");
       else reject(unreachable(target, "no answer", error));
     });
     const { body: sent } = request;
@@ -76,8 +76,13 @@ function https(): typeof import("node:https") {
   return process.getBuiltinModule("node:https");
 }
 
-/** Methods of requests that may be executed twice (RFC 9110, 9.2.2), of those that the API has. */
-const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "DELETE"]);
+/**
+ * Whether the request may be executed twice (RFC 9110, 9.2.2). Not the DELETE of a session: the first one ends it, a second
+ * one removes its recording.
+ */
+function isRepeatable({ method, path }: AnyRequest): boolean {
+  return method === "GET" || (method === "DELETE" && !path.startsWith("/api/sessions/"));
+}
 
 async function* bodyOf(
   target: UplinkTarget,

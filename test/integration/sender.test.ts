@@ -60,7 +60,8 @@ test("only idempotent requests are repeated if a kept connection was closed", as
     else response.end('{"success":true}');
   }).listen(0, "127.0.0.1");
   const url = await urlOf(server);
-  const calls = { DELETE: endpoints.removeRemote, POST: endpoints.createJoinToken } as const;
+  const { removeRemote, createJoinToken, deleteSession } = endpoints;
+  const calls = { DELETE: removeRemote, POST: createJoinToken, end: deleteSession } as const;
   const over = async (endpoint: (typeof calls)[keyof typeof calls]): Promise<unknown> => {
     asked.length = 0;
     using sender = createSender({ url, headers: {} });
@@ -72,4 +73,7 @@ test("only idempotent requests are repeated if a kept connection was closed", as
   expect(asked).toEqual(["DELETE", "DELETE", "DELETE"]);
   expect(await over(calls.POST)).toBe("host_unreachable");
   expect(asked).toEqual(["DELETE", "POST"]);
+  // The first one ends the session, a second one removes its recording.
+  expect(await over(calls.end)).toBe("host_unreachable");
+  expect(asked).toEqual(["DELETE", "DELETE"]);
 });
