@@ -199,7 +199,7 @@ export class Connection implements Disposable {
     const phase = this.#phase;
     if (!("attempt" in phase)) return;
     const wasOpen = phase.kind !== "connecting";
-    if (wasOpen && this.#options.now() - phase.openedAt >= this.#times.stableMs) this.#startOver();
+    if (wasOpen && this.#isStable(phase)) this.#startOver();
     if (isFinal(error)) this.#enter({ kind: "closed", error });
     else this.#wait(error);
     if (wasOpen) this.#events.lost(error);
@@ -303,8 +303,13 @@ export class Connection implements Disposable {
     this.#enter(leaving);
     if (this.#phase === leaving) this.#awaitMessage();
     if (!(await answered) || this.#phase !== leaving) return;
-    this.#startOver();
-    this.#connect();
+    if (this.#isStable(leaving)) {
+      this.#startOver();
+      this.#connect();
+    } else {
+      // A server that sends every client away is not asked again at once.
+      this.#wait(disconnected());
+    }
     this.#events.lost(disconnected());
   }
 
@@ -323,6 +328,10 @@ export class Connection implements Disposable {
     const longestMs = this.#isQuick ? this.#times.quickMs : awaitedMs;
     this.#isQuick = false;
     return longestMs * (1 - this.#options.random() / 2);
+  }
+
+  #isStable({ openedAt }: { readonly openedAt: number }): boolean {
+    return this.#options.now() - openedAt >= this.#times.stableMs;
   }
 
   /** The next attempts come as soon as after a stable link. */

@@ -197,3 +197,15 @@ test("a restart is planned for 2 s, which is reported at their end, and awaited 
   await vi.advanceTimersByTimeAsync(15_000);
   expect(socket.state).toEqual({ kind: "open" });
 });
+
+test("a server that sends GOAWAY on every new link is not asked again without a pause", async () => {
+  const server = new MemoryServer();
+  using socket = connect(server, { times: { ...times, stableMs: 60_000 } });
+  let pauses = 0;
+  socket.onState(({ kind }) => {
+    if (kind === "open") server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+    if (kind === "waiting") pauses += 1;
+  });
+  await until(() => server.opens === 4);
+  expect(pauses).toBe(3);
+});
