@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { keyOf } from "../directory/session-change.ts";
 import { GitNotification } from "../schemas/follow.ts";
-import { type GitStatus, SessionRecord, sizeText, type TerminalSize } from "../schemas/session.ts";
+import { type GitStatus, SessionRecord, sizeText, TerminalSize } from "../schemas/session.ts";
 import { SessionViewer } from "../schemas/viewer.ts";
 import { decodeJson } from "./payload.ts";
 
@@ -15,7 +15,7 @@ const Exit = z.object({
 });
 export type ExitEvent = Readonly<z.infer<typeof Exit>>;
 
-const Resize = z.object({ kind: z.literal("resize"), dimensions: z.string(), cols: z.int(), rows: z.int() });
+const Resize = z.object({ kind: z.literal("resize"), dimensions: z.string(), ...TerminalSize.shape });
 export type ResizeEvent = Readonly<z.infer<typeof Resize>>;
 
 /** Numbers of changed files in the session's worktree; "added" are untracked files (facts 1.8). */

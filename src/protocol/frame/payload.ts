@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parseShallowJson } from "../../lib/data/json.ts";
 import { errorFromBody, type ServiceError } from "../errors.ts";
-import { SessionStatus, type TerminalSize } from "../schemas/session.ts";
+import { SessionStatus, TerminalSize } from "../schemas/session.ts";
 import {
   checkOffset,
   needBytes,
@@ -38,8 +38,7 @@ export type Subscribe = {
 export const Subscribed = z.object({
   flags: z.int().min(0),
   offset: z.int().min(0),
-  cols: z.int(),
-  rows: z.int(),
+  ...TerminalSize.shape,
   status: SessionStatus,
 });
 export type Subscribed = z.infer<typeof Subscribed>;

@@ -23,12 +23,16 @@ test.each([
   expect(decodeEvent(encodeJson(event))).toEqual({ scope: "server", event });
 });
 
-test.each([{ kind: "header", header: {} }, { type: "novelty", timestamp }, { type: "bell" }, [], 7])(
-  "%j is ignored",
-  (event) => {
-    expect(decodeEvent(encodeJson(event))).toBeUndefined();
-  },
-);
+test.each([
+  { kind: "header", header: {} },
+  resizeEvent({ cols: 2 ** 31, rows: 24 }),
+  { type: "novelty", timestamp },
+  { type: "bell" },
+  [],
+  7,
+])("%j is ignored", (event) => {
+  expect(decodeEvent(encodeJson(event))).toBeUndefined();
+});
 
 test("an event that is nested so deep that it could not be passed on is refused", () => {
   const deep = `${"[".repeat(100_000)}1${"]".repeat(100_000)}`;

@@ -219,6 +219,8 @@ describe("JSON and text", () => {
     expect(decodeSubscribed(encodeJson(subscribed))).toEqual(subscribed);
     expect(() => decodeSubscribed(encodeJson({ ...subscribed, status: "idle" }))).toThrow(PayloadError);
     expect(() => decodeSubscribed(encodeJson({ flags: 9 }))).toThrow(/Invalid SUBSCRIBED payload/);
+    for (const size of [{ cols: 2 ** 31 }, { rows: 0 }])
+      expect(() => decodeSubscribed(encodeJson({ ...subscribed, ...size }))).toThrow(PayloadError);
   });
 
   test("the members of HELLO are bounded", () => {
