@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeFrame, encodeOutputFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeJson } from "../../../src/protocol/frame/payload.ts";
 import { until } from "../until.ts";
 import { bytesOf, collect, connect, randomBytes } from "./memory-client.ts";
 import { MemoryServer } from "./memory-server.ts";
@@ -73,6 +74,23 @@ describe("output", () => {
     await until(() => seen.subscribed.length === 2);
     expect(attachment.next).toBe(Number.MAX_SAFE_INTEGER);
     expect(seen.bytes.length).toBe(0);
+  });
+
+  test("goes on over another link after an event that is nested too deep to be passed on", async () => {
+    const server = new MemoryServer();
+    const session = server.create("a", bytesOf("one "));
+    using socket = connect(server);
+    using _ = socket.subscribeGlobal((event) => void encodeJson(event));
+    const { seen, handlers } = collect();
+    using attachment = socket.attach("a", { from: 0 }, handlers);
+    await until(() => seen.bytes.length === 4);
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    server.send(FrameType.EVENT, "", bytesOf(`{"type":"bell","timestamp":"now","more":${deep}}`));
+    await until(() => server.links.length === 2);
+    session.output = bytesOf("one two");
+    server.feed();
+    await until(() => seen.bytes.length === 7);
+    expect(attachment.next).toBe(7);
   });
 
   test("that is not held any more is skipped by RESYNC, and a reconnect continues after it", async () => {
