@@ -20,10 +20,18 @@ export const REQUIRED = Symbol("required");
 /** In place of a default: the option may be repeated, and its value is a list. */
 export const REPEATABLE = Symbol("repeatable");
 
-/** Flags, meaning, and the parser and default of the value. The parser throws RangeError "must be …". */
+/**
+ * Flags, meaning, and the parser and default of the value. The parser throws RangeError "must be …". The default is a text for
+ * the parser, and the help shows it.
+ */
 type Flag =
   | readonly [flags: string, prose: string]
-  | readonly [flags: string, prose: string, parse: (text: string) => unknown, fallback?: unknown];
+  | readonly [
+      flags: string,
+      prose: string,
+      parse: (text: string) => unknown,
+      fallback?: string | typeof REQUIRED | typeof REPEATABLE,
+    ];
 
 /** By the name of the long flag in camel case. */
 export type Flags = Readonly<Record<string, Flag>>;
@@ -90,9 +98,9 @@ export function group(name: string, help: Help, commands: readonly AddCommand[])
 
 function optionOf([flags, prose, parse, fallback]: Flag): Option {
   const option = new Option(flags, prose);
-  if (fallback === REQUIRED) option.makeOptionMandatory();
-  else if (fallback !== REPEATABLE) option.default(fallback);
   if (parse === undefined) return option;
+  if (fallback === REQUIRED) option.makeOptionMandatory();
+  else if (typeof fallback === "string") option.default(parse(fallback), fallback);
   return option.argParser<unknown>((text, previous) => {
     try {
       if (fallback !== REPEATABLE) return parse(text);

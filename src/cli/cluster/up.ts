@@ -14,7 +14,6 @@ import { inputEnd } from "../until-stopped.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type ClusterCredentials, type ClusterOptions, remoteNames } from "./plan.ts";
 
-const DEFAULT_REMOTES = 2;
 const MAX_REMOTES = 50;
 const USERNAME = "ttyhq";
 const PASSWORD_BYTES = 24;
@@ -35,8 +34,13 @@ export const addUp = command({
     ["ttyhq up --port 0 --json", "for a script, which uses Basic at the HQ and ends it with SIGTERM"],
   ],
   flags: {
-    remotes: ["-n, --remotes <number>", "number of remotes", integer(1, MAX_REMOTES), DEFAULT_REMOTES],
-    port: ["-p, --port <number>", "port of the HQ, 0 for any free one", integer(0, 65_535), DEFAULT_PORT],
+    remotes: ["-n, --remotes <number>", "number of remotes", integer(1, MAX_REMOTES), "2"],
+    port: [
+      "-p, --port <number>",
+      "port of the HQ, 0 for any free one",
+      integer(0, 65_535),
+      `${DEFAULT_PORT}`,
+    ],
     controlDir: ["--control-dir <path>", "directory of the servers' own control directories (~/.ttyhq/up)"],
     json: [
       "--json",

@@ -105,7 +105,7 @@ const FILTERS = {
   action: ["--action <action>", "entries with this action, such as login or session.create"],
   session: ["--session <id>", "entries about this session"],
   result: ["--result <result>", "entries with this result: ok, refused or failed", resultOf],
-  limit: ["--limit <number>", "maximum number of entries", integer(1, 999_999_999), 100],
+  limit: ["--limit <number>", "maximum number of entries", integer(1, 999_999_999), "100"],
 } as const;
 
 const addList = query({

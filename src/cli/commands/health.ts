@@ -20,7 +20,7 @@ export const addHealth = command({
   ],
   flags: {
     sessionHost: ["--session-host", "check the session host of the control directory instead of the server"],
-    timeout: ["-t, --timeout <seconds>", "how long to wait for the answer", parseSeconds, 5],
+    timeout: ["-t, --timeout <seconds>", "how long to wait for the answer", parseSeconds, "5"],
     wait: ["--wait <seconds>", "repeat the check for so long until it succeeds", parseSeconds],
     ...SERVER_FLAGS,
   },

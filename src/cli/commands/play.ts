@@ -35,7 +35,7 @@ export const addPlay = command({
     ["ttyhq play --speed 4 demo.cast", "a file, four times as fast"],
   ],
   flags: {
-    speed: ["-s, --speed <factor>", "2 is twice as fast", parsePositive, 1],
+    speed: ["-s, --speed <factor>", "2 is twice as fast", parsePositive, "1"],
     idleLimit: ["-i, --idle-limit <seconds>", "cut longer pauses to this", parsePositive],
     ...SERVER_FLAGS,
   },

@@ -98,7 +98,7 @@ export const addJoinToken = group(
           "--ttl <time>",
           "its lifetime, such as 15m or 30d",
           lifetimeUpTo(MAX_JOIN_TOKEN_LIFETIME_S, "15m"),
-          900,
+          "15m",
         ],
         reusable: ["--reusable", "let any number of remotes join with it until it expires"],
       },

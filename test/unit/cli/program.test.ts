@@ -40,6 +40,15 @@ describe("help", () => {
     expect(stdout).toContain("Examples:\n  ");
   });
 
+  test.each([
+    [["share"], "(default: 1h)"],
+    [["drain"], "(default: 1h)"],
+    [["join-token", "create"], "(default: 15m)"],
+  ])("of %j shows the default time as it would be given", async (words, shown) => {
+    const { stdout } = await ran([...words, "--help"]);
+    expect(stdout).toContain(shown);
+  });
+
   test("is printed even if TTYHQ_DETACH_KEYS is invalid", async () => {
     const env = { TTYHQ_DETACH_KEYS: "huh" };
     expect(await ran(["--help"], { env })).toMatchObject({ exitCode: 0, stderr: "" });

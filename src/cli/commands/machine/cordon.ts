@@ -16,7 +16,6 @@ const MACHINE = { machine: "at an HQ: name of the machine; without it, the serve
 const UNTIL_RESTART = ["--until-restart", "the server forgets it when it restarts"] as const;
 /** One call of the 100 per minute that a user may make by default. */
 const POLL_MS = 1_000;
-const DEFAULT_DEADLINE_MS = 3_600_000;
 
 export const addCordon = query({
   usage: "cordon [machine]",
@@ -48,12 +47,7 @@ export const addUncordon = query({
 
 const DRAIN_FLAGS = {
   wait: ["--wait", "wait until its running sessions have ended"],
-  deadline: [
-    "--deadline <time>",
-    "how long --wait waits, such as 90s or 2h",
-    deadlineOf,
-    DEFAULT_DEADLINE_MS,
-  ],
+  deadline: ["--deadline <time>", "how long --wait waits, such as 90s or 2h", deadlineOf, "1h"],
   end: ["--end", "end the sessions that still run then"],
   untilRestart: UNTIL_RESTART,
   sessionHost: ["--session-host", "wait for the session host of the control directory, and cordon nothing"],

@@ -17,7 +17,7 @@ export const addShare = query({
     type: ["--type", "let guests type, as the user whose session it is"],
     resize: ["--resize", "let guests who may type also resize the terminal"],
     history: ["--no-history", "do not show output from before the link was made"],
-    expires: ["--expires <time>", "when the link ends, from 1m to 30d (1h)", seconds],
+    expires: ["--expires <time>", "when the link ends, from 1m to 30d", seconds, "1h"],
   },
   ask: async ({ client }, { type, resize, history, expires: expiresIn }, [reference = ""]) => {
     const { id } = findSession(reference, await client.list());
