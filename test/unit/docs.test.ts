@@ -8,6 +8,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { createProgram } from "../../src/cli/program.ts";
 import { flagOf, type Option, spellingsOf } from "../../src/config/options/option.ts";
 import { OPTIONS } from "../../src/config/options/options.ts";
+import { Role, TokenScope } from "../../src/protocol/schemas/permission.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -148,6 +149,14 @@ test("every row of the threats in docs/security.md names a test, which a paragra
     return file === "" || !below.includes(`\`${file}\``);
   });
   expect(unproven).toEqual([]);
+});
+
+test("docs/logging-in.md names every role, and every scope of API tokens", () => {
+  const words = [
+    ...named(read("docs/logging-in.md"), /^\| (\w+) \|/gm),
+    ...named(read("docs/logging-in.md"), /`([\w:]+)`/g),
+  ];
+  expect([...Role.options, ...TokenScope.options].filter((word) => !words.includes(word))).toEqual([]);
 });
 
 test("docs/operations.md names every file of the control directory", () => {
