@@ -63,7 +63,7 @@ export async function openHeadquarters(parts: {
   await using stack = new AsyncDisposableStack();
   const tunnels = stack.use(new Tunnels());
   const network = { ca: config.trustedCa, connect: tunnels.connect };
-  const { ask, reportOf } = withReports(askHealth(network));
+  const { ask, reportOf, failureOf } = withReports(askHealth(network));
   const seal = new Seal(config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log)));
   const redis = await openRedis(role, { ca: config.trustedCa, replicaId: instanceId, seal, log });
   const tables = stack.use(redis?.tables ?? registryFile(controlDir.registry, log));
@@ -85,7 +85,7 @@ export async function openHeadquarters(parts: {
   );
   stack.use(registry.watch(({ kind, remote }) => void (kind === "left" && tunnels.close(remote.id))));
   const healthCheck = stack.use(
-    checkHealth({ registry, isAlive: isUp, lease: redis?.tables.lease, fleet, audit, log }),
+    checkHealth({ registry, isAlive: isUp, lease: redis?.tables.lease, failureOf, fleet, audit, log }),
   );
   const guard = registrationGuard(joining, role.joining);
   const ofRemotes = remoteRoutes({
@@ -112,17 +112,18 @@ async function mayStay(joining: Joining, remote: Remote): Promise<boolean> {
 
 function checkHealth(
   parts: Pick<HealthCheckOptions, "registry" | "isAlive" | "lease"> & {
+    readonly failureOf: (remoteId: string) => string | undefined;
     readonly fleet: Fleet;
     readonly audit: Audit;
     readonly log: Log;
   },
 ): HealthCheck {
-  const { fleet, audit, log, ...checked } = parts;
+  const { failureOf, fleet, audit, log, ...checked } = parts;
   return new HealthCheck({
     ...checked,
     onAlive: ({ name }) => refreshSoon(fleet, name),
     onDown: ({ id, name, url }) => {
-      log.warn({ remote: name, url }, "remote does not answer");
+      log.warn({ remote: name, url, reason: failureOf(id) }, "remote does not answer");
       audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
     },
   });

@@ -4,7 +4,7 @@ import { withDeadline } from "../../lib/async/deadline.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { createCaller } from "../../protocol/client/caller.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import {
   HEALTH_CHECK_INTERVAL_MS,
   HEALTH_CHECK_LATENESS_MS,
@@ -40,24 +40,32 @@ const REPORT_LIFETIME_MS = 4 * HEALTH_CHECK_INTERVAL_MS;
 /** The last answer of a remote to this HQ, and the milliseconds that it took over a new connection. */
 export type RemoteReport = Pick<RemoteHealth, "version" | "load"> & { readonly latencyMs: number };
 
-/** Asks as `ask`, and remembers the answers of each remote by its id for some health checks. */
+/** Asks as `ask`, and remembers for some health checks the answer of each remote by its id, or why there was none. */
 export function withReports(ask: AskHealth): {
   readonly ask: AskHealth;
   readonly reportOf: (remoteId: string) => RemoteReport | undefined;
+  /** `undefined` if the remote answered, or its time ran out. */
+  readonly failureOf: (remoteId: string) => string | undefined;
 } {
   const now = (): number => performance.now();
   const limits = { lifetimeMs: REPORT_LIFETIME_MS, maxEntries: MAX_REMOTE_KEYS };
   const reports = new ExpiringMap<string, RemoteReport>({ ...limits, now });
+  const failures = new ExpiringMap<string, string>({ ...limits, now });
   return {
     ask: async (remote, signal) => {
       const began = now();
-      const health = await ask(remote, signal);
+      failures.delete(remote.id);
+      const health = await ask(remote, signal).catch((error: unknown) => {
+        if (!signal.aborted) failures.set(remote.id, errorMessage(error));
+        throw error;
+      });
       const { version, load, remoteId = remote.id } = health;
       const latencyMs = Math.round((now() - began) * 10) / 10;
       if (remoteId === remote.id) reports.set(remote.id, { version, load, latencyMs });
       return health;
     },
     reportOf: (remoteId) => reports.get(remoteId),
+    failureOf: (remoteId) => failures.get(remoteId),
   };
 }
 

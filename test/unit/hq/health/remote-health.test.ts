@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { isAlive, type RemoteHealth, refuseLoop } from "../../../../src/hq/health/remote-health.ts";
+import {
+  isAlive,
+  type RemoteHealth,
+  refuseLoop,
+  withReports,
+} from "../../../../src/hq/health/remote-health.ts";
 import { HEALTH_CHECK_LATENESS_MS, HEALTH_CHECK_TIMEOUT_MS } from "../../../../src/protocol/limits.ts";
 import { registration } from "../memory-store.ts";
 
@@ -49,6 +54,19 @@ describe("a url", () => {
 const noAnswer = async (): Promise<RemoteHealth> => {
   throw new Error("no answer");
 };
+
+test("the reason why a remote did not answer is known until it answers", async () => {
+  const answers = [noAnswer, noAnswer, async (): Promise<RemoteHealth> => ({})];
+  const { ask, failureOf } = withReports(async () => await (answers.shift() ?? noAnswer)());
+  const remote = registration("a");
+  expect(failureOf(remote.id)).toBeUndefined();
+  expect(await isAlive(ask, remote)).toBe(false);
+  expect(failureOf(remote.id)).toBe("no answer");
+  expect(await isAlive(ask, remote)).toBe(false);
+  expect(failureOf(remote.id)).toBe("no answer");
+  expect(await isAlive(ask, remote)).toBe(true);
+  expect(failureOf(remote.id)).toBeUndefined();
+});
 
 describe("a remote is alive", () => {
   const remote = registration("a");
