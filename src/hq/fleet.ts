@@ -225,7 +225,10 @@ export class Fleet implements SessionBackend {
       throw new ServiceError("invalid_request", "remoteId and labels are both set: set one of them");
     }
     if (remoteId === undefined) {
-      throw new ServiceError("remote_id_required", "remoteId is missing: GET /api/remotes lists the remotes");
+      throw new ServiceError(
+        "remote_id_required",
+        "remoteId is missing: GET /api/remotes lists the remotes, `ttyhq run --machine` names one",
+      );
     }
     const remote = this.#listedRemotes().find(({ label }) => label.id === remoteId);
     if (remote !== undefined) return remote;

@@ -191,6 +191,9 @@ describe("create", () => {
     const create = (body: object): Promise<unknown> =>
       codeOf(hq.fleet.create(CreateSession.parse({ command: "cat", ...body })));
     expect(await create({})).toBe("remote_id_required");
+    await expect(hq.fleet.create(CreateSession.parse({}))).rejects.toThrow(
+      /GET \/api\/remotes.*ttyhq run --machine/,
+    );
     expect(await create({ remoteId: "nobody" })).toBe("remote_not_found");
     expect(await create({ remoteId: "local" })).toBe("remote_not_found");
     expect(await create({ remoteId: "id-of-a", id: "one" })).toBe("success");
