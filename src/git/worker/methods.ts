@@ -46,6 +46,14 @@ export const WORKER = {
 const MAX_STATUS_LENGTH = 16_384;
 const Status = GitStatus.refine((status) => JSON.stringify(status).length <= MAX_STATUS_LENGTH, "too long");
 
+/** Of each text of a notification: more than five paths of files. The host keeps 200 notifications for an hour. */
+const MAX_NOTICE_TEXT_LENGTH = 32_768;
+const NoticeText = z.string().max(MAX_NOTICE_TEXT_LENGTH);
+const Notification = GitNotification.extend({
+  ...{ title: NoticeText, message: NoticeText, timestamp: NoticeText },
+  ...{ repoPath: NoticeText, branch: NoticeText.optional() },
+});
+
 const LogLine = z.object({
   level: z.enum(["info", "warn"]),
   fields: z.record(z.string(), z.unknown()),
@@ -56,7 +64,7 @@ export type LogLine = z.infer<typeof LogLine>;
 export const HOST = {
   /** The status of a folder is known or has changed; absent outside a repository. */
   status: event("status", z.object({ cwd: z.string(), status: Status.optional() })),
-  notice: event("notice", z.object({ notification: GitNotification, user: z.string() })),
+  notice: event("notice", z.object({ notification: Notification, user: z.string() })),
   store: method("store", z.array(FollowEntry).max(MAX_FOLLOWED_REPOSITORIES), z.undefined()),
   log: event("log", LogLine),
   /** The next bytes of a file to save, in base64; undefined at its end. */

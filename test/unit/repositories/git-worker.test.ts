@@ -61,6 +61,10 @@ test.each([
     "a git status that is longer than any",
     'say({ method: "status", input: { cwd: "/", status: { gitBranch: "x".repeat(20000) } } });',
   ],
+  ...["title", "message", "repoPath", "branch", "timestamp"].map((name) => [
+    `a notification whose ${name} is longer than any`,
+    `const notice = ${NOTICE}; notice.input.notification.${name} = "x".repeat(40000); say(notice);`,
+  ]),
   [
     "more repositories than may be followed",
     `say({ method: "store", id: 1, input: Array(${MAX_FOLLOWED_REPOSITORIES + 1}).fill({ repoPath: "/r", user: "u", hookFolders: [] }) });`,
@@ -68,7 +72,7 @@ test.each([
 ])("a worker that sends %s is ended, and its calls fail", async (_, script) => {
   const { worker } = hostile(`host.on("data", () => { ${script} });`);
   await using _worker = worker;
-  await expect(worker.call(call, signal)).rejects.toMatchObject({ code: "git_failed" });
+  await expect(worker.call(call, AbortSignal.timeout(20_000))).rejects.toMatchObject({ code: "git_failed" });
 });
 
 test("a worker that starts has its user looked up once, and one that runs has it checked at each call", async () => {
