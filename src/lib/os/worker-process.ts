@@ -50,6 +50,11 @@ export class WorkerProcess {
     this.#child.unref();
     if (this.#child.stderr instanceof Socket) this.#child.stderr.unref();
     this.peer = new RpcPeer(socket, MAX_MESSAGE_LENGTH);
+    // A worker that does not read is not read: the answers to it would fill the memory.
+    socket.on("data", () => {
+      if (socket.writableNeedDrain) socket.pause();
+    });
+    socket.on("drain", () => socket.resume());
     void this.ended.then((reason) => this.peer.close(reason));
     socket.once("close", () => {
       if (!this.#isEnding) this.kill();
