@@ -24,12 +24,15 @@ export function redact(fields: Readonly<Record<string, unknown>>): Record<string
 
 /** Replaces recognisable secrets: query tokens, Bearer and Basic, JWTs, user:pass@. */
 export function scrub(text: string): string {
-  const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
-  return cut
+  // Cut afterwards: without their ends, secrets are not recognised.
+  const scrubbed = text
+    .slice(0, 2 * MAX_TEXT)
     .replace(SECRET_PARAMETER, `$1${REDACTED}`)
     .replace(SCHEME_AND_PROOF, `$1 ${REDACTED}`)
     .replace(JWT, REDACTED)
     .replace(URL_CREDENTIALS, `$1${REDACTED}@`);
+  const isWhole = text.length <= 2 * MAX_TEXT && scrubbed.length <= MAX_TEXT;
+  return isWhole ? scrubbed : `${scrubbed.slice(0, MAX_TEXT)}…`;
 }
 
 function redactFields(

@@ -115,3 +115,21 @@ test("a secret does not show when printed, inspected or written as JSON", () => 
   }
   expect(new TextDecoder().decode(secret.bytes())).toBe(HIDDEN);
 });
+
+test("a secret at the end of a text that is cut is replaced as well", () => {
+  const secrets = [
+    `redis://ttyhq:${HIDDEN}@host`,
+    `?token=${HIDDEN}`,
+    `Bearer ${HIDDEN}`,
+    `Basic ${Buffer.from(`u:${HIDDEN}`).toString("base64")}`,
+    JWT,
+  ];
+  for (const secret of secrets) {
+    for (let length = 4_000; length < 4_100; length++) {
+      const kept = scrub(`${"-".repeat(length)} ${secret}`);
+      expect(kept.length).toBeLessThanOrEqual(4_097);
+      for (const part of [HIDDEN.slice(0, 6), "c2lnbm", "OmhpbnRlcj", "eyJzdW"])
+        expect(kept).not.toContain(part);
+    }
+  }
+});
