@@ -17,8 +17,8 @@ export type CommandOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Of each output stream. */
   readonly maxOutputBytes?: number;
-  /** Called with its pid at its first output, after which its standard input ends. Without it the input is empty. */
-  readonly inspect?: (pid: number) => void;
+  /** Called with its pid and its output so far, until it returns true: then its standard input ends. Without it the input is empty. */
+  readonly inspect?: (pid: number, stdout: string) => boolean;
 };
 
 /** Throws `TimeoutError` after `timeoutMs`, and Error if a signal ended it, its output is too long, or it cannot be run. */
@@ -39,15 +39,18 @@ export async function runSystemCommand(
     });
     const { pid } = child;
     if (inspect === undefined || pid === undefined) child.stdin?.end();
-    else
-      child.stdout?.once("data", () => {
+    else {
+      let output = "";
+      child.stdout?.on("data", (piece: string) => {
+        output += piece;
         try {
-          inspect(pid);
+          if (inspect(pid, output)) child.stdin?.end();
         } catch (error) {
           reject(error);
+          child.stdin?.end();
         }
-        child.stdin?.end();
       });
+    }
     return promise;
   };
   return await withDeadline(run, timeoutMs, file);

@@ -121,13 +121,16 @@ async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
   const asUser = ["runuser", "-u", name, "--", "sh", "-c", "id -u; exec cat"];
   let groups: UserStanding["groups"] | undefined;
   let limits: Limits = {};
-  const inspect = (pid: number): void => {
+  // Modules of PAM may have written lines before.
+  const inspect = (pid: number, stdout: string): boolean => {
+    if (!/^\d+\n/m.test(stdout)) return false;
     groups = parseGroups(readFileSync(`/proc/${pid}/status`, "utf8"));
     limits = limitsOf(pid);
+    return true;
   };
   const args = [`--nofile=${softFiles}:`, "--", ...asUser];
   const { code, stdout, stderr } = await bounded(name, "prlimit", args, { inspect });
-  const isUser = code === 0 && stdout === `${uid}\n`;
+  const isUser = code === 0 && stdout.split("\n").includes(`${uid}`);
   if (!isUser || groups === undefined || limits.nofile === undefined) throw launchFailed(name, stderr);
   return { groups, limits };
 }
