@@ -3,7 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { atRest, holdBack, together } from "./follow-checks.ts";
-import { FollowRepository } from "./follow-repository.ts";
+import { FollowRepository, WorkTree } from "./follow-repository.ts";
 
 describe("what is not committed", () => {
   test.each([
@@ -73,6 +73,66 @@ describe("what is not committed", () => {
     await rm(join(main.path, "a.env"));
     await rm(join(main.path, "build"), { recursive: true });
     await rm(join(main.path, "untracked.txt"));
+    await repository.settled();
+    await together(repository);
+  });
+
+  test.each([
+    ["a file in a folder that is a file there", "place/own.txt", "place"],
+    ["a file that is a folder there", "place", "place/theirs.txt"],
+  ])("and staged as %s stays", async (_, own, theirs) => {
+    await using repository = await FollowRepository.following();
+    const { main, tree } = repository;
+    await main.write(own, "mine\n");
+    await main.git("add", own);
+    await tree.commit(theirs, "theirs\n");
+    await repository.settled();
+    expect([await main.read(own), await main.status()]).toEqual(["mine\n", `A  ${own}`]);
+    expect(repository.told().at(-1)?.message).toContain(`(${own})`);
+    await main.git("stash");
+    await repository.settled();
+    await together(repository);
+  });
+
+  test.each([
+    ["by a file", "lib"],
+    ["with its folder by a file", "deps/lib"],
+    ["by files of its own", "lib"],
+  ])("and is in a submodule that the worktree replaced %s stays", async (how, path) => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    const [top = ""] = path.split("/");
+    const library = new WorkTree(join(repository.directory, "library"), repository.env);
+    await main.git("init", "--quiet", library.path);
+    await library.commit("a.env", "old\n");
+    await main.git("submodule", "--quiet", "add", library.path, path);
+    await main.git("commit", "--quiet", "-m", "with a library");
+    await tree.git("merge", "--quiet", "main");
+    await repository.enable();
+    await writeFile(join(main.path, ".git/info/exclude"), "*.env\n");
+    await main.write(`${path}/a.env`, "mine\n");
+    await tree.git("rm", "--quiet", path);
+    await rm(join(tree.path, top), { recursive: true, force: true });
+    await tree.commit(how === "by files of its own" ? `${path}/a.env` : top, "theirs\n");
+    await repository.settled();
+    expect(await main.read(`${path}/a.env`)).toBe("mine\n");
+    expect(repository.told().at(-1)?.message).toContain(`(${path})`);
+    await main.git("submodule", "--quiet", "deinit", "--force", path);
+    await repository.settled();
+    await together(repository);
+  });
+
+  test("and ignored in a repository inside the main tree stays", async () => {
+    await using repository = await FollowRepository.following();
+    const { main, tree } = repository;
+    await main.git("init", "--quiet", join(main.path, "inside"));
+    await writeFile(join(main.path, ".git/info/exclude"), "*.env\n");
+    await main.write("inside/a.env", "mine\n");
+    await tree.commit("inside/a.env", "theirs\n");
+    await repository.settled();
+    expect(await main.read("inside/a.env")).toBe("mine\n");
+    expect(repository.told().at(-1)?.message).toContain("(inside/a.env)");
+    await rm(join(main.path, "inside"), { recursive: true });
     await repository.settled();
     await together(repository);
   });
