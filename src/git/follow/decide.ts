@@ -101,9 +101,12 @@ function releasing({ main, worktree, branch }: FollowState): readonly Action[] {
 function enabling(main: Tree, worktree: Tree): readonly Action[] {
   const { branch } = worktree;
   if (branch === undefined) return [];
-  if (main.branch === branch) return [...fastForwarding("main", main), { kind: "remember", branch }];
+  // A checkout would take files of an older commit along, as if they were edits.
+  const moves = fastForwarding("main", main);
+  if (main.branch === branch) return [...moves, { kind: "remember", branch }];
   const isFree = main.branch !== undefined || main.isKept || main.detached === "there";
-  return isFree ? checkingOut("main", branch) : [{ kind: "stuck", tree: "main", why: "own_commits" }];
+  if (!isFree) return [{ kind: "stuck", tree: "main", why: "own_commits" }];
+  return [...moves, ...checkingOut("main", branch)];
 }
 
 /** The user switched the main tree to another branch or to a commit. */

@@ -145,3 +145,18 @@ describe("turned off", () => {
     expect(await exists(join(repository.main.path, ".git/hooks/post-commit"))).toBe(false);
   });
 });
+
+test("turned on for another worktree, the main tree catches up with the one before first", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree, directory } = repository;
+  await repository.restart(async () => {
+    // Nothing is checked before the request.
+    await rm(join(directory, "follow.json"));
+    await tree.commit("shared.txt", "two\n");
+    await tree.git("worktree", "add", "--quiet", "-b", "other", join(directory, "other"));
+  });
+  await repository.enable("other");
+  expect([await main.branch(), await main.status(), await main.read("shared.txt")]).toEqual([
+    ...["other", "", "two\n"],
+  ]);
+});

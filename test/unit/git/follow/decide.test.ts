@@ -214,6 +214,12 @@ const RULES: readonly Row[] = [
     [fastForward("main", A, B), remember("feature")],
   ],
   [
+    "turned on for another worktree, the main tree catches up with the one before first",
+    state(on("feature", B, { at: A }), on("other", C)),
+    enable,
+    [fastForward("main", A, B), checkOut("main", "other"), remember("other")],
+  ],
+  [
     "turned on, a main tree on no branch joins if its commit is on one",
     state(detached(A, { isKept: true }), on("feature"), undefined),
     enable,
