@@ -16,7 +16,7 @@ import { type FolderPresence, SessionFolders } from "./session-folders.ts";
 const START_DELAY_MS = 50;
 /** An idle worker ends after this time without a message. */
 const IDLE_MS = 60_000;
-/** Pause before a needed worker that ended unexpectedly is restarted. It doubles up to the maximum. */
+/** Pause before a needed worker that ended unexpectedly or did not start is started. It doubles up to the maximum. */
 const RESTART_MS = 1_000;
 const MAX_RESTART_MS = 60_000;
 /** Lifetime of the known git status while no worker runs. */
@@ -111,10 +111,12 @@ export class GitWorker implements AsyncDisposable {
     return await this.#transfers.open(await this.#peer(), { place, path }, signal);
   }
 
-  /** Starts the process: its follow mode and its status need it. */
+  /** Starts the process: its follow mode and its status need it. A failed start is repeated. */
   resume(): void {
     this.#started().catch((error: unknown) => {
-      if (!this.#isClosed) this.#parts.log.warn({ error }, "git worker not started");
+      if (this.#isClosed) return;
+      if (!this.#restart.isStarted) this.#parts.log.warn({ error }, "git worker not started");
+      if (this.#isNeeded) this.#restart.start();
     });
   }
 

@@ -1,14 +1,19 @@
 // The host's side of a git worker, with workers that a user has taken over.
 import { expect, test } from "vitest";
+import type { FollowEntry } from "../../../src/git/follow/list.ts";
 import { MAX_FOLLOWED_REPOSITORIES } from "../../../src/git/git-limits.ts";
 import { WorkerProcess } from "../../../src/lib/os/worker-process.ts";
 import { createLogger } from "../../../src/log.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
 import { GitWorker, type GitWorkerParts } from "../../../src/repositories/git-worker.ts";
+import { until } from "../until.ts";
 
 type Told = Parameters<GitWorkerParts["onNotice"]>[0];
 
-/** A process in place of the worker: `script` has the socket as `host`. */
-function hostile(script: string) {
+type Options = { readonly entries?: readonly FollowEntry[]; readonly failures?: number };
+
+/** A process in place of the worker: `script` has the socket as `host`. Its first `failures` starts fail. */
+function hostile(script: string, { entries = [], failures = 0 }: Options = {}) {
   const notices: Told[] = [];
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
@@ -23,6 +28,7 @@ function hostile(script: string) {
     account: "ada",
     start: async () => {
       lookUps.push("start");
+      if (lookUps.length <= failures) throw new ServiceError("launch_failed", "no user ada yet");
       const process = new WorkerProcess(command, { name: "git worker", code: "git_failed" });
       return { process, identity: "ada" };
     },
@@ -31,7 +37,7 @@ function hostile(script: string) {
       return "ada";
     },
     target: undefined,
-    store: { get: () => [], set: async () => {} },
+    store: { get: () => entries, set: async () => {} },
     onNotice: (notice) => void notices.push(notice),
     log,
     now: () => performance.now(),
@@ -124,4 +130,13 @@ test("an idle worker can be released, and starts again for the next call", async
   expect([worker.release(), worker.isRunning]).toEqual([true, false]);
   expect(await worker.call(call, signal)).toBe("[]");
   expect(lookUps).toEqual(["start", "start"]);
+});
+
+test("a worker that follows a repository starts by itself after its start has failed", async () => {
+  const entries = [{ repoPath: "/r", user: "ada", hookFolders: [] }];
+  const { worker, lookUps, lines } = hostile(answering, { entries, failures: 1 });
+  await using _ = worker;
+  worker.resume();
+  await until(() => lookUps.length === 2 && worker.isRunning);
+  expect(lines.filter((line) => line === "git worker not started")).toHaveLength(1);
 });
