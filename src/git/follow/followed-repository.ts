@@ -1,4 +1,5 @@
 // One repository in follow mode: it is turned on and off, watched, and checked here, each in its turn.
+import { realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Mutex } from "../../lib/async/mutex.ts";
 import { RetryTimer } from "../../lib/async/retry-timer.ts";
@@ -187,7 +188,9 @@ export class FollowedRepository implements AsyncDisposable {
   async #sync(user: string): Promise<void> {
     const git = this.#parts.program.at(this.#path);
     const repository = await findRepository(git);
-    if (repository === undefined) return await this.#absent();
+    // At an empty mount point git finds the repository around it.
+    if (repository === undefined || repository.mainRoot !== (await realpath(this.#path)))
+      return await this.#absent();
     this.#seen.absentSinceMs = undefined;
     let end: End = "done";
     for (let round = 0; round < MAX_FOLLOW_ROUNDS && end === "done"; round += 1) {

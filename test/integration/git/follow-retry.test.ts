@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { renameSync } from "node:fs";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readFollowSettings } from "../../../src/git/follow/settings.ts";
@@ -57,6 +57,25 @@ test("a repository that is not there when the server begins is followed once it 
   await repository.restart(() => rename(main.path, moved));
   await expect.poll(() => repository.log).toContain("there is no git repository");
   expect(await followed(repository)).toHaveLength(1);
+  await rename(moved, main.path);
+  await tree.commit("new.txt", "new\n");
+  await expect.poll(() => main.read("new.txt")).toBe("new\n");
+});
+
+test("a disk inside another repository that is not there when the server begins is waited for", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree, directory } = repository;
+  const moved = `${main.path} away`;
+  await repository.restart(async () => {
+    await main.git("init", "--quiet", directory);
+    await rename(main.path, moved);
+    // Where it is mounted.
+    await mkdir(main.path);
+  });
+  await atRest(repository);
+  expect(await followed(repository)).toHaveLength(1);
+  expect(repository.log).toContain("there is no git repository");
+  await rmdir(main.path);
   await rename(moved, main.path);
   await tree.commit("new.txt", "new\n");
   await expect.poll(() => main.read("new.txt")).toBe("new\n");
