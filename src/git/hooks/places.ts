@@ -14,13 +14,16 @@ const END = "# ttyhq hooks: end";
 /** The hook folders of the trees with these tops, without duplicates. */
 export async function hookFolders(git: Git, tops: readonly string[]): Promise<readonly HookFolder[]> {
   const folders = new Map<string, HookFolder>();
-  for (const top of tops) {
-    const here = git.at(top);
+  const trees = tops.map((top) => git.at(top));
+  for (const here of trees) {
     // As a change: read-only git has no hooks path.
     const run = await here.tryWrite(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
     const path = run.stdout.replace(/\n$/, "");
     if (run.code !== 0 || !isAbsolute(path) || path === "/dev/null" || folders.has(path)) continue;
-    const [tracked, mayWrite] = await Promise.all([trackedIn(here, top, path), isWritable(path)]);
+    const [tracked, mayWrite] = await Promise.all([
+      trackedIn(trees, relative(here.cwd, path)),
+      isWritable(path),
+    ]);
     folders.set(path, { path, tracked, isDenied: !mayWrite });
   }
   return [...folders.values()];
@@ -57,13 +60,14 @@ export function excludePatterns(folders: readonly HookFolder[], tops: readonly s
   return [...new Set(patterns)];
 }
 
-async function trackedIn(git: Git, top: string, folder: string): Promise<HookFolder["tracked"]> {
-  const inside = relative(top, folder);
-  if (!isInside(inside)) return [];
+/** Hooks that any of the trees tracks there: a new file in one tree would be in the way of the other's commits. */
+async function trackedIn(trees: readonly Git[], folder: string): Promise<HookFolder["tracked"]> {
+  if (!isInside(folder)) return [];
   const found = await Promise.all(
     HOOK_NAMES.map(async (name) => {
-      const run = await git.try("ls-files", "--error-unmatch", "--", `:(top,literal)${inside}/${name}`);
-      return run.code === 0 ? [name] : [];
+      const args = ["ls-files", "--error-unmatch", "--", `:(top,literal)${folder}/${name}`];
+      const runs = await Promise.all(trees.map((tree) => tree.try(...args)));
+      return runs.some(({ code }) => code === 0) ? [name] : [];
     }),
   );
   return found.flat();

@@ -118,4 +118,16 @@ describe("repositories of all kinds", () => {
     await repository.disable();
     await main.git("worktree", "remove", tree.path);
   });
+
+  test("a hook that is a file of one tree's commit alone is not in the way of the other", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await main.git("config", "core.hooksPath", ".hooks");
+    await tree.commit(".hooks/post-commit", "#!/bin/sh\n");
+    await repository.enable();
+    await together(repository);
+    expect(await main.read(".hooks/post-commit")).toBe("#!/bin/sh\n");
+    await repository.disable();
+    expect([await main.status(), await tree.status()]).toEqual(["", ""]);
+  });
 });
