@@ -158,7 +158,8 @@ async function checkOut(main: Git, branch: string): Promise<void> {
 
 /**
  * Removes the linked worktree of a branch (name or full ref), but not the branch. Returns its path. Throws
- * `worktree_not_found`, `main_worktree`, `worktree_locked`, and `uncommitted_changes` unless it is forced.
+ * `worktree_not_found`, `main_worktree`, `worktree_locked`, `invalid_request` where several worktrees match, and
+ * `uncommitted_changes` unless it is forced.
  */
 async function removeWorktree(
   git: Git,
@@ -186,7 +187,12 @@ async function removeWorktree(
 function linkedOn(entries: readonly WorktreeEntry[], branch: string): WorktreeEntry {
   const on = entries.filter((entry) => entry.branch === branch || branchRef(entry.branch ?? "") === branch);
   // In follow mode the main tree has the same branch.
-  const linked = on.find(({ isMain }) => !isMain);
+  const [linked, ...others] = on.filter(({ isMain }) => !isMain);
+  if (linked !== undefined && others.length > 0) {
+    const paths = [linked, ...others].map(({ path }) => path).join(", ");
+    const message = `${branch} may be any of several worktrees (${paths}): use git worktree remove`;
+    throw new ServiceError("invalid_request", message);
+  }
   if (linked !== undefined) return linked;
   if (on.length > 0) {
     throw new ServiceError("main_worktree", `${branch} is on the main working tree, which cannot be removed`);

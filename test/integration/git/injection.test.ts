@@ -171,3 +171,27 @@ describe("what a client sends as a path", () => {
     }
   });
 });
+
+describe("a worktree to remove", () => {
+  test.each([
+    ["one branch is forced into", ["--force"], "twice"],
+    ["the full name of one branch is the name of the other", ["-b"], "refs/heads/twice"],
+  ])("is not guessed where two match: %s", async (_, how, other) => {
+    const place = await room.repository(`${how}`);
+    const trees = [join(room.path, `${how}-1`), join(room.path, `${how}-2`)] as const;
+    await room.git(place, "branch", "twice");
+    await room.git(
+      place,
+      "worktree",
+      "add",
+      "--quiet",
+      trees[0],
+      ...(how[0] === "-b" ? [...how, other] : [other]),
+    );
+    await room.git(place, "worktree", "add", "--quiet", "--force", trees[1], "twice");
+    for (const tree of trees) await room.write(join(tree, "new.txt"), "new\n");
+    const removal = { branch: "refs/heads/twice", isForced: true };
+    expect(await codeOf(worktrees.remove(place, removal, {}))).toBe("invalid_request");
+    expect(trees.map((tree) => existsSync(join(tree, "new.txt")))).toEqual([true, true]);
+  });
+});
