@@ -160,8 +160,8 @@ export class FollowedRepository implements AsyncDisposable {
     const main = git.at(this.#path);
     const settings = await readFollowSettings(main);
     const plan = await hooks.plan(git, repository, check.worktreePath);
-    await list.set({ ...entry, hookFolders: plan.folders.map(({ path }) => path) });
     try {
+      await list.set({ ...entry, hookFolders: plan.folders.map(({ path }) => path) });
       const { worktreePath, state } = check;
       await writeFollowSettings(main, { worktreePath, branch: state.main.branch });
       await hooks.install(plan, repository.commonDir);

@@ -1,5 +1,5 @@
 // Switching follow mode on and off, and reading its state.
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { MAX_FOLLOWED_OF_USER } from "../../../src/git/git-limits.ts";
@@ -117,6 +117,23 @@ describe("turned on, and failed,", () => {
     await tree.commit("new.txt", "new\n");
     await repository.settled();
     await together(repository);
+  });
+
+  test("by another user, as its list cannot be stored, it tells the user that it told before", async () => {
+    await using repository = await FollowRepository.following();
+    const { main, tree, directory } = repository;
+    const told = () => repository.notices.take("somebody", ({ user }) => user === "somebody");
+    const file = join(directory, "follow.json");
+    told();
+    await rename(file, `${file}.away`);
+    // No file takes the place of a folder.
+    await mkdir(file);
+    const request = { repoPath: main.path, branch: "feature", user: "other" };
+    await expect(repository.follow.enable(request)).rejects.toThrow("EISDIR");
+    await rmdir(file);
+    await tree.commit("new.txt", "new\n");
+    await repository.settled();
+    expect(told()).toMatchObject([{ type: "main-synced" }]);
   });
 });
 
