@@ -52,10 +52,25 @@ const ALL = [...LOADERS.values()];
 
 export async function runCli(started: Cli): Promise<number> {
   const command = commandOf(started.argv);
-  const cli = SERVICES.has(command) ? await inLogFormat(started) : started;
-  let exitCode: number = ExitCode.Ok;
   // `ttyhq ls | head` closes the pipe early, and a terminal may be closed.
   for (const stream of [started.stdout, started.stderr]) stream.on("error", () => undefined);
+  // The stop of a service does not wait for the readers of its output.
+  if (SERVICES.has(command)) return await runCommand(command, await inLogFormat(started));
+  const exitCode = await runCommand(command, started);
+  await flushed(started.stdout);
+  return exitCode;
+}
+
+/** Resolves when the reader of a full pipe has made room for the rest, or has left. */
+async function flushed(stdout: OutputStream): Promise<void> {
+  if (stdout.writableLength === 0) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  stdout.write("", () => resolve());
+  await promise;
+}
+
+async function runCommand(command: string, cli: Cli): Promise<number> {
+  let exitCode: number = ExitCode.Ok;
   try {
     const finish: Finish = (code) => {
       exitCode = code;

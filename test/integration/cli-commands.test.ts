@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
 import { Installation } from "./harness/installation.ts";
+import { PATIENCE_MS } from "./harness/patience.ts";
 import { PrintedSession } from "./harness/printed-session.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
 import { MAIN, TestServer } from "./harness/test-server.ts";
@@ -130,6 +131,20 @@ test("logs prints the output of a session, follows it to its end, and finds it b
   await writeFile(fifo, "go\n");
   expect(await followed).toEqual({ exitCode: 0, stdout: "one\r\ntwo\r\n", stderr: "" });
   expect((await installation.ttyhq(["logs", "second"])).stdout).toBe("one\r\ntwo\r\n");
+});
+
+/** Runs a line of bash that finds the command line as `$TTYHQ`. */
+async function shell(line: string, { env }: Installation): Promise<{ stdout: string; stderr: string }> {
+  const options = { env: { ...process.env, ...env }, timeout: PATIENCE_MS };
+  return await promisify(execFile)("bash", ["-c", line], options);
+}
+
+test("a slow reader of a pipe gets the end of the output", async () => {
+  await using installation = await Installation.make();
+  await installation.ttyhq(["run", "--name", "numbers", "--", "seq", "60000"]);
+  // The shell reads byte by byte.
+  const line = "$TTYHQ logs numbers | { while read -r line; do last=$line; done; echo $last; }";
+  expect(await shell(line, installation)).toEqual({ stdout: "60000\r\n", stderr: "" });
 });
 
 test("kill --signal sends that and nothing else", async () => {
