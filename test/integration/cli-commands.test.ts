@@ -147,6 +147,20 @@ test("a slow reader of a pipe gets the end of the output", async () => {
   expect(await shell(line, installation)).toEqual({ stdout: "60000\r\n", stderr: "" });
 });
 
+test("a command whose reader leaves the pipe ends quietly, and the program goes on", async () => {
+  await using installation = await Installation.make();
+  const program = "'seq 60000; while :; do seq 100; sleep 0.1; done'";
+  const line = (command: string): string => `$TTYHQ ${command} | head -n 1; echo \${PIPESTATUS[0]}`;
+  const first = { stdout: "1\r\n0\n", stderr: "" };
+  const ran = await shell(line(`run --quiet --name numbers -- bash -c ${program}`), installation);
+  expect(ran).toEqual(first);
+  expect(await shell(line("logs numbers"), installation)).toEqual(first);
+  expect(await shell(line("logs --follow numbers"), installation)).toEqual(first);
+  const { stdout } = await shell(line("attach --quiet numbers"), installation);
+  expect(stdout).toMatch(/\n0\n$/);
+  expect(await sessionsOf(installation)).toMatchObject([{ name: "numbers", status: "running" }]);
+});
+
 test("kill --signal sends that and nothing else", async () => {
   await using installation = await Installation.make();
   await using terminal = await Tmux.open({ cols: 80, rows: 24 }, installation.env);

@@ -46,7 +46,7 @@ const LOST = " ttyhq: connection lost, trying again; what you type is not sent "
 const HINT_MS = 3_000;
 
 /**
- * Shows a session on the user's terminal until its program ends, the user detaches or a signal comes. Always restores
+ * Shows a session on the user's terminal until its program ends, the user detaches, a signal comes or the output is closed. Always restores
  * the terminal. Resolves with the exit code: the program's own if it has ended. Rejects with the server's error.
  */
 export async function attachTerminal(options: AttachmentOptions): Promise<number> {
@@ -75,6 +75,7 @@ async function shown(options: Options): Promise<AttachmentEnd> {
     scope.use(
       onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => end.resolve({ kind: "stopped", signal })),
     );
+    scope.use(terminal.onOutputClosed(() => end.resolve({ kind: "detached" })));
     await socket.opened(CONNECT_TIMEOUT_MS);
     if (hint !== undefined && command === "run") cli.stderr.write(`[${hint}]\n`);
     scope.use(terminal.raw());

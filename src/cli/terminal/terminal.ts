@@ -70,6 +70,12 @@ export class Terminal {
     return { [Symbol.dispose]: () => void this.#output.off("drain", listener) };
   }
 
+  /** A reader such as `head` has left the pipe, or the terminal was closed. */
+  onOutputClosed(listener: () => void): Disposable {
+    this.#output.on("error", listener);
+    return { [Symbol.dispose]: () => void this.#output.off("error", listener) };
+  }
+
   write(text: string): void {
     this.#output.write(text);
   }

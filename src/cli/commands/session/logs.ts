@@ -20,23 +20,28 @@ export const addLogs = command({
   run: async (flags, [reference = ""], cli) => {
     const server = await serverOf(flags, cli);
     const { id } = findSession(reference, await server.client.list());
-    await (flags.follow ? follow(id, server, cli) : print(id, server, cli));
+    const stop = new AbortController();
+    // A reader such as `head` leaves the pipe early.
+    cli.stdout.once("error", () => stop.abort());
+    await (flags.follow ? follow : print)(id, server, cli, stop.signal);
   },
 });
 
-async function print(id: string, server: Server, cli: Cli): Promise<void> {
-  const { body } = await server.client.stream(
-    endpoints.sessionOutput,
-    { params: { id }, query: {} },
-    new AbortController().signal,
-  );
-  for await (const bytes of body) {
-    if (!cli.stdout.write(bytes)) await once(cli.stdout, "drain");
+async function print(id: string, { client }: Server, { stdout }: Cli, signal: AbortSignal): Promise<void> {
+  try {
+    const request = { params: { id }, query: {} };
+    const { body } = await client.stream(endpoints.sessionOutput, request, signal);
+    for await (const bytes of body) {
+      if (!stdout.write(bytes)) await once(stdout, "drain", { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }
 
-async function follow(id: string, { connect }: Server, cli: Cli): Promise<void> {
+async function follow(id: string, { connect }: Server, cli: Cli, signal: AbortSignal): Promise<void> {
   const end = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => end.resolve());
   using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => end.resolve());
   using socket = await connect("logs");
   using attachment = socket.attach(
