@@ -1,12 +1,14 @@
 // Commands without a terminal, on real sessions.
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
 import { Installation } from "./harness/installation.ts";
+import { passwordServer } from "./harness/password-server.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 import { PrintedSession } from "./harness/printed-session.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
@@ -159,6 +161,22 @@ test("a command whose reader leaves the pipe ends quietly, and the program goes 
   const { stdout } = await shell(line("attach --quiet numbers"), installation);
   expect(stdout).toMatch(/\n0\n$/);
   expect(await sessionsOf(installation)).toMatchObject([{ name: "numbers", status: "running" }]);
+});
+
+test("logs --follow reports that the server refuses the connection from now on", async () => {
+  await using server = await passwordServer("apart");
+  const installation = new Installation(server.controlDir);
+  await installation.ttyhq(["run", "-d", "--name", "one", "--", "sh", "-c", "echo hi; exec sleep 1000"]);
+  const granted = ["--name", "ci", "--scope", "sessions:view", "--ttl", "1h"];
+  const { stdout: token } = await installation.ttyhq(["token", "create", ...granted]);
+  const followed = spawn(process.execPath, [MAIN, "logs", "--follow", "one", "--url", server.url], {
+    env: { ...process.env, TTYHQ_TOKEN: token.trim() },
+  });
+  const [stderr, exit] = [followed.stderr.toArray(), once(followed, "exit")];
+  await once(followed.stdout, "data");
+  await installation.ttyhq(["token", "revoke", "ci"]);
+  expect(await exit).toEqual([1, null]);
+  expect((await stderr).join("")).toBe("ttyhq: login is over: log in again\n");
 });
 
 test("kill --signal sends that and nothing else", async () => {

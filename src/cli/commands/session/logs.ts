@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { disconnected } from "../../../protocol/client/link.ts";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import { command } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
@@ -44,6 +45,9 @@ async function follow(id: string, { connect }: Server, cli: Cli, signal: AbortSi
   signal.addEventListener("abort", () => end.resolve());
   using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => end.resolve());
   using socket = await connect("logs");
+  using _state = socket.onState((state) => {
+    if (state.kind === "closed") end.reject(state.error ?? disconnected());
+  });
   using attachment = socket.attach(
     id,
     { from: 0 },
