@@ -114,6 +114,10 @@ test("kill ends by name and by the beginning of an id, then removes", async () =
   });
   expect(() => process.kill(pid, 0)).toThrow("ESRCH");
   expect((await sessionsOf(installation)).map(({ status }) => status)).toEqual(["exited", "exited"]);
+  expect((await installation.ttyhq(["run", "-d", "--name", "four", "--", "sleep", "1000"])).exitCode).toBe(0);
+  const twice = await installation.ttyhq(["kill", "four", "four"]);
+  expect(twice.stdout).toMatch(/^(?<id>[\w-]+) ended with .*\n\k<id> ended with .*\n$/);
+  await installation.ttyhq(["kill", "four"]);
   const removed = await installation.ttyhq(["kill", "--json", id]);
   expect(JSON.parse(removed.stdout)).toEqual([{ id, status: "removed" }]);
   expect(await sessionsOf(installation)).toHaveLength(1);

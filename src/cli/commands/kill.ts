@@ -45,7 +45,7 @@ export const addKill = command({
 });
 
 async function killOne(
-  { id }: SessionRecord,
+  { id, status: listed }: SessionRecord,
   signal: SignalName | undefined,
   client: Client,
 ): Promise<Outcome> {
@@ -53,7 +53,8 @@ async function killOne(
     await client.kill(id, signal);
     return { id, status: "signalled", signal };
   }
-  const { status, exitCode } = await client.remove(id);
+  // One that has ended since it was listed keeps its recording.
+  const { status, exitCode } = await (listed === "exited" ? client.remove(id) : client.end(id));
   return { id, status, exitCode };
 }
 
