@@ -1,6 +1,7 @@
 import { asServiceError, isFinal } from "../../protocol/client/link.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { sizeText, type TerminalSize } from "../../protocol/schemas/session.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Behind an HQ a remote may be down while the connection is up, and no event reports its return. */
@@ -10,8 +11,8 @@ type SessionSizeOptions = {
   readonly socket: Pick<SessionSocket, "resize">;
   readonly terminal: Terminal;
   readonly sessionId: string;
-  /** The session was created with the terminal's size. */
-  readonly isSized: boolean;
+  /** The size that the session was created with from this terminal, which may have been resized since. */
+  readonly created: TerminalSize | undefined;
   /** A read-only viewer does not resize. */
   readonly isReadOnly: boolean;
 };
@@ -27,7 +28,7 @@ export class SessionSize implements Disposable {
 
   constructor(options: SessionSizeOptions) {
     this.#options = options;
-    if (options.isSized) this.#sent = this.#current;
+    this.#sent = options.created && sizeText(options.created);
     this.#listening = options.terminal.onResize(() => this.sendChanged());
   }
 
@@ -62,7 +63,8 @@ export class SessionSize implements Disposable {
     this.#retry = setTimeout(() => this.sendChanged(), RETRY_MS);
   }
 
-  get #current(): string {
-    return JSON.stringify(this.#options.terminal.size);
+  get #current(): string | undefined {
+    const { size } = this.#options.terminal;
+    return size && sizeText(size);
   }
 }

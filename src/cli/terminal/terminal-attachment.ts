@@ -27,7 +27,7 @@ export const ATTACHMENT_FLAGS = {
 type AttachmentOptions = {
   readonly cli: Cli;
   readonly server: Server;
-  readonly session: Pick<SessionRecord, "id" | "name">;
+  readonly session: Pick<SessionRecord, "id" | "name" | "cols" | "rows">;
   /** `run` begins at the first byte and passes the end of a pipe on; `attach` begins at the current screen, and detaches. */
   readonly command: "run" | "attach";
   readonly isReadOnly: boolean;
@@ -81,12 +81,14 @@ async function shown(options: Options): Promise<AttachmentEnd> {
     scope.use(terminal.raw());
     const exited = (exitCode: number): void => end.resolve({ kind: "exited", exitCode });
     const screen = scope.use(new SessionScreen({ ...common, exited, refused: end.reject }));
-    const size = scope.use(new SessionSize({ ...common, isSized: command === "run" }));
+    const created = command === "run" ? session : undefined;
+    const size = scope.use(new SessionSize({ ...common, created }));
     if (command === "attach") {
       await size.send();
       await screen.draw();
       if (hint !== undefined) scope.use(briefly(` ${hint} `, screen, socket));
     } else {
+      size.sendChanged();
       screen.follow(0);
     }
     const link = {

@@ -23,7 +23,7 @@ function sized() {
     socket: { resize },
     terminal,
     sessionId: "s",
-    isSized: true,
+    created: { cols: 80, rows: 24 },
     isReadOnly: false,
   });
   const become = (columns: number, rows: number): void => {

@@ -1,8 +1,16 @@
+import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { watchLink } from "../../../../src/cli/terminal/terminal-attachment.ts";
+import { parseDetachKeys } from "../../../../src/cli/terminal/detach-keys.ts";
+import { attachTerminal, watchLink } from "../../../../src/cli/terminal/terminal-attachment.ts";
 import { Emitter } from "../../../../src/lib/async/emitter.ts";
+import { createClient } from "../../../../src/protocol/client/client.ts";
 import type { ConnectionState } from "../../../../src/protocol/client/connection.ts";
+import type { Link } from "../../../../src/protocol/client/link.ts";
+import { SessionSocket } from "../../../../src/protocol/client/session-socket.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
+import { decodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
+import { decodeSize } from "../../../../src/protocol/frame/payload.ts";
+import { cliOf } from "../run-cli.ts";
 
 const error = new ServiceError("host_unreachable", "gone");
 
@@ -47,4 +55,29 @@ test("a connection that was lost before watching began is reported", async () =>
   const open = setUp();
   using _open = open.notice;
   expect(open.said).toEqual([]);
+});
+
+test("a terminal that was resized while its session was created resizes the session", async () => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 100, rows: 30 });
+  const sizes: unknown[] = [];
+  const send = (message: Uint8Array): void => {
+    const { type, payload } = decodeFrame(message);
+    if (type === FrameType.RESIZE) sizes.push(decodeSize(payload));
+    // The session is shown: leave it.
+    if (type === FrameType.SUBSCRIBE) setImmediate(() => stdin.write("\x1c\x1c"));
+  };
+  const open = async (): Promise<Link> => ({ send, close: () => undefined, bufferedBytes: 0 });
+  const server = {
+    client: createClient(() => Promise.reject(new Error("no request is made"))),
+    connect: async () => new SessionSocket({ clientName: "test", version: "1.2.3", open }),
+    answers: async () => true,
+    ...{ name: "here", controlDir: "/there" },
+  };
+  const exitCode = await attachTerminal({
+    ...{ cli: cliOf([], { stdin, stdout }), server, command: "run" },
+    session: { id: "s", name: "s", cols: 80, rows: 24 },
+    ...{ isReadOnly: false, isQuiet: true, detachKeys: parseDetachKeys("ctrl-\\,ctrl-\\") },
+  });
+  expect({ exitCode, sizes }).toEqual({ exitCode: 0, sizes: [{ cols: 100, rows: 30 }] });
 });
