@@ -162,7 +162,7 @@ function resultOf(text: string): AuditResult {
 
 function timeOf(text: string): string {
   const agoMs = spanMs(text.toLowerCase());
-  const ms = agoMs === undefined ? Date.parse(text) : Date.now() - agoMs;
-  if (Number.isNaN(ms)) throw new RangeError("must be a date, or a time ago such as 1h or 7d");
-  return new Date(ms).toISOString();
+  const time = new Date(agoMs === undefined ? text : Date.now() - agoMs);
+  if (Number.isNaN(time.getTime())) throw new RangeError("must be a date, or a time ago such as 1h or 7d");
+  return time.toISOString();
 }

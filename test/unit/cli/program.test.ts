@@ -89,6 +89,7 @@ describe("a usage error exits with 2 and is reported in one line", () => {
     [["run"], "missing required argument 'command'"],
     [["kill", "--signal", "SIGFOO", "a"], /'SIGFOO' is invalid\. It must be one of SIGHUP, /],
     [["play", "--speed", "0", "a"], /'0' is invalid\. It must be a number above 0/],
+    [["audit", "list", "--since", "999999999999w"], /It must be a date, or a time ago/],
     [["attach", "--detach-keys", "huh", "a"], /'huh' is invalid\. It must be keys such as/],
     [["serve", "--port", "x"], '--port: must be a whole number from 0 to 65535, not "x"'],
   ])("%j", async (argv, message) => {
