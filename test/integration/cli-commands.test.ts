@@ -165,6 +165,10 @@ test("a command whose reader leaves the pipe ends quietly, and the program goes 
   const { stdout } = await shell(line("attach --quiet numbers"), installation);
   expect(stdout).toMatch(/\n0\n$/);
   expect(await sessionsOf(installation)).toMatchObject([{ name: "numbers", status: "running" }]);
+  const cast = join(installation.directory, "long.cast");
+  const events = [0, 1, 2, 9_000].map((time) => JSON.stringify([time, "o", "1\r\n"]));
+  await writeFile(cast, [JSON.stringify({ version: 2, width: 80, height: 24 }), ...events, ""].join("\n"));
+  expect(await shell(line(`play ${cast}`), installation)).toEqual(first);
 });
 
 test("logs --follow reports that the server refuses the connection from now on", async () => {
