@@ -1,6 +1,6 @@
 // The process native/pam.c, which asks PAM about one login: starting it, and the protocol on its pipes.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { nativeFile } from "../../lib/os/installation.ts";
 import { PAM_STEP_TIMEOUT_MS } from "../../protocol/limits.ts";
@@ -39,6 +39,7 @@ export class PamProcess implements PamConversation {
   readonly #chunks: AsyncIterator<Buffer>;
   #received: Buffer = Buffer.alloc(0);
 
+  /** Throws Error where no file descriptor is left. */
   constructor({ username, address = "" }: PamLogin) {
     // A process group of its own, so that programs which PAM modules start end with it.
     const child = spawn(PAM_PROGRAM, [], {
@@ -46,8 +47,9 @@ export class PamProcess implements PamConversation {
       stdio: ["pipe", "pipe", "ignore"],
     });
     this.#child = child;
-    // A failed start ends the output, which a waiting `next` notices.
-    child.on("error", () => child.stdout.destroy());
+    // A failed start ends the output, which a waiting `next` notices. Without descriptors Node leaves the streams undefined.
+    child.on("error", () => child.stdout?.destroy());
+    if (!(child.stdin instanceof Writable)) throw new Error("too many open files to ask PAM");
     child.stdin.on("error", () => undefined);
     this.#chunks = child.stdout[Symbol.asyncIterator]();
     child.stdin.write(encodeTexts([PAM_SERVICE, username, address]));

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeStep, encodeTexts } from "../../../../src/auth/accounts/pam.ts";
+import { triedWithoutDescriptors } from "../../sessions/without-descriptors.ts";
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 
@@ -46,4 +47,22 @@ test("a step is found when its last byte has come, and not before", () => {
     }),
     { numRuns: 50 },
   );
+});
+
+test("a login that finds no file descriptor fails, and does not end the process that asks PAM", async () => {
+  const { href } = new URL("../../../../src/auth/accounts/pam.ts", import.meta.url);
+  const before = `
+    import { PamProcess } from "${href}";
+    const run = async () => {
+      try {
+        using login = new PamProcess({ username: "nobody" });
+        return "started";
+      } catch (error) {
+        // The system's error is reported after that of the constructor.
+        await new Promise(setImmediate);
+        return error.message;
+      }
+    };
+  `;
+  expect(await triedWithoutDescriptors(before, "run()")).toBe("too many open files to ask PAM,started");
 });
