@@ -80,6 +80,9 @@ function input(sessionId: string, bytes: Uint8Array): Request {
   return { kind: "command", perform: (backend) => backend.write(sessionId, bytes), action };
 }
 
+/** A frame, or what is wrong with a message that is none. */
+export type Received = Frame | ServiceError;
+
 /**
  * Handles a client's frames one after another, and sends the answers in the order of the requests, although the backend
  * settles them in any order. So a PONG confirms everything before its PING. At most MAX_OPEN_REQUESTS wait, plus the frames
@@ -87,8 +90,8 @@ function input(sessionId: string, bytes: Uint8Array): Request {
  */
 export class ClientRequests {
   readonly #peer: Pick<Peer, "pause" | "resume">;
-  readonly #handle: (frame: Frame) => Promise<void> | undefined;
-  readonly #waiting: Frame[] = [];
+  readonly #handle: (received: Received) => Promise<void> | undefined;
+  readonly #waiting: Received[] = [];
   #isBusy = false;
   #isCrowded = false;
   #isPaused = false;
@@ -98,15 +101,16 @@ export class ClientRequests {
   /** `handle` returns a promise that the next frame waits for, if any; it must not reject. */
   constructor(options: {
     peer: Pick<Peer, "pause" | "resume">;
-    handle: (frame: Frame) => Promise<void> | undefined;
+    handle: (received: Received) => Promise<void> | undefined;
   }) {
     this.#peer = options.peer;
     this.#handle = options.handle;
   }
 
-  receive(frame: Frame): void {
-    // The frame is a view of the message, which may not outlive this call.
-    this.#waiting.push(this.#isBusy ? { ...frame, payload: frame.payload.slice() } : frame);
+  receive(received: Received): void {
+    // A frame is a view of its message, which may not outlive this call.
+    const mustCopy = this.#isBusy && "payload" in received;
+    this.#waiting.push(mustCopy ? { ...received, payload: received.payload.slice() } : received);
     if (!this.#isBusy) void this.#work();
     this.#regulate();
   }
@@ -154,8 +158,8 @@ export class ClientRequests {
   /** Synchronous as long as no frame has to wait. */
   async #work(): Promise<void> {
     this.#isBusy = true;
-    for (let frame = this.#waiting.shift(); frame !== undefined; frame = this.#waiting.shift()) {
-      const done = this.#handle(frame);
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const done = this.#handle(next);
       if (done !== undefined) await done;
       else if (this.#openAnswers >= MAX_OPEN_REQUESTS) await this.#lastAnswer;
     }

@@ -29,6 +29,7 @@ import {
   ClientRequests,
   checkSessionId,
   failedRequest,
+  type Received,
   type Request,
   readRequest,
   throttledAuditHook,
@@ -84,7 +85,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.now = now;
     this.isRepositoryHidden = view.isRepositoryHidden === true;
     this.shown = view.shown;
-    this.#requests = new ClientRequests({ peer, handle: (frame) => this.#handle(frame) });
+    this.#requests = new ClientRequests({ peer, handle: (received) => this.#handle(received) });
     const onSent = (): void => this.#requests.crowded(this.outbox.isCrowded);
     this.outbox = new Outbox({ peer, now, traffic, onSent });
   }
@@ -150,16 +151,15 @@ export class Viewer implements SubscriptionHost, Disposable {
     if (this.#isClosed) return;
     this.welcome();
     this.heard();
-    const frame = this.#decode(message);
-    if (frame !== undefined) this.#requests.receive(frame);
-    else if (this.#badInARow >= MAX_BAD_FRAMES) this.#refuse();
+    this.#requests.receive(this.#decode(message));
   }
 
   /** Handles a text message, which this protocol does not have. */
   receiveText(): void {
+    if (this.#isClosed) return;
     this.welcome();
     this.heard();
-    this.failed("", new ServiceError("binary_only", "this socket takes binary frames alone"));
+    this.#requests.receive(new ServiceError("binary_only", "this socket takes binary frames alone"));
   }
 
   /** The client gave a sign of life. */
@@ -224,27 +224,42 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#peer.close(1002, "too many bad frames");
   }
 
-  /** A view of `message`; undefined if it is no frame. */
-  #decode(message: Uint8Array): Frame | undefined {
+  /** A view of `message`, or why it is no frame. */
+  #decode(message: Uint8Array): Received {
     this.#hub.traffic.framesIn += 1;
     this.#hub.traffic.bytesIn += message.length;
     try {
       const frame = decodeFrame(message);
-      this.#badInARow = 0;
       if (!this.#hasMagic) this.outbox.magic = frame.magic;
       this.#hasMagic = true;
       return frame;
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.#hub.traffic.badFrames += 1;
-      this.#badInARow += 1;
-      this.failed("", new ServiceError("bad_frame", error.message));
-      return undefined;
+      return new ServiceError("bad_frame", error.message);
     }
   }
 
   /** The next frame waits for the returned promise, so that frames are handled in order (contract 1.10). */
-  #handle(frame: Frame): Promise<void> | undefined {
+  #handle(received: Received): Promise<void> | undefined {
+    if (received instanceof ServiceError) {
+      this.#noFrame(received);
+      return undefined;
+    }
+    this.#badInARow = 0;
+    return this.#handleFrame(received);
+  }
+
+  #noFrame(error: ServiceError): void {
+    if (error.code === "bad_frame") this.#badInARow += 1;
+    const isLast = this.#badInARow >= MAX_BAD_FRAMES;
+    this.#requests.answer(() => {
+      this.failed("", error);
+      if (isLast) this.#refuse();
+    });
+  }
+
+  #handleFrame(frame: Frame): Promise<void> | undefined {
     const { sessionId, type } = frame;
     const failed = (error: unknown): void => this.failed(sessionId, error, failedRequest(type));
     try {

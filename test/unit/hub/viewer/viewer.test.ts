@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { guardedSessions } from "../../../../src/access/guarded-sessions.ts";
 import { Hub } from "../../../../src/hub/hub.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
 import {
   decodeError,
@@ -55,6 +56,24 @@ test("a PONG follows the outcome of all commands before its PING", async () => {
     [FrameType.ERROR, '{"message":"internal error","code":"internal_error","request":"command"}'],
     [FrameType.PONG, "2"],
   ]);
+});
+
+test("messages that are no frames are answered in their turn, also when they end the connection", async () => {
+  const { sessions, client } = setUp();
+  const [commands, codes] = [byHand(sessions), ["input_overflow", "binary_only"]];
+  await using viewer = client();
+  viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("a"));
+  viewer.viewer.receiveText();
+  for (let i = 0; i < 16; i++) viewer.receive(new Uint8Array(i));
+  await settled();
+  expect(viewer.peer.closed).toBeUndefined();
+  commands[0]?.reject(new ServiceError("input_overflow", "no room"));
+  await viewer.reads(() => viewer.of(FrameType.ERROR).length === 18);
+  expect(viewer.json(FrameType.ERROR).map((error) => Object(error).code)).toEqual([
+    ...codes,
+    ...Array(16).fill("bad_frame"),
+  ]);
+  expect(viewer.peer.closed).toBe(1002);
 });
 
 test("the ERROR of an invalid request names the request, as that of a failed one does", async () => {
