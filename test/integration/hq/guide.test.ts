@@ -11,7 +11,7 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -35,13 +35,18 @@ test("an HQ and a remote start as the guide says, and the remote needs no login 
     line.replace("/run/secrets/hq", at("secret")).replace("hq.example.com:4020", `localhost:${port}`);
   const [startHq = "", createToken = "", startRemote = ""] = (await commandsOfGuide()).map(here);
   await writeFile(at("secret"), "correct horse\n", { mode: 0o600 });
-  const { certFile, keyFile } = await authority.issue({ subject: "/CN=hq", names: "DNS:localhost" });
-  await using hq = await Computer.make(at("hq"), at("bin"), { TTYHQ_PORT: `${port}` });
-  await copyFile(certFile, at("hq", "hq.pem"));
-  await copyFile(keyFile, at("hq", "hq.key"));
-  await chmod(at("hq", "hq.key"), 0o600);
-  const env = { TTYHQ_PORT: "0", NODE_EXTRA_CA_CERTS: authority.certFile };
-  await using remote = await Computer.make(at("remote"), at("bin"), env);
+  const trust = { NODE_EXTRA_CA_CERTS: authority.certFile };
+  await using hq = await Computer.make(at("hq"), at("bin"), { ...trust, TTYHQ_PORT: `${port}` });
+  await using remote = await Computer.make(at("remote"), at("bin"), { ...trust, TTYHQ_PORT: "0" });
+  for (const [computer, name, address] of [
+    ["hq", "hq", "localhost"],
+    ["remote", "build-1", hostname()],
+  ] as const) {
+    const issued = await authority.issue({ subject: `/CN=${name}`, names: `DNS:${address}` });
+    await copyFile(issued.certFile, at(computer, `${name}.pem`));
+    await copyFile(issued.keyFile, at(computer, `${name}.key`));
+    await chmod(at(computer, `${name}.key`), 0o600);
+  }
 
   hq.start(startHq);
   await hq.says(/\bhttps:\/\//);
