@@ -71,7 +71,7 @@ describe("a server", () => {
     const { id } = await client.create({ command: ["cat"], name: "stubborn" });
     const late = await local("drain", "--wait", "--deadline", "1s");
     expect(late).toMatchObject({ code: 1, stdout: expect.stringContaining("stubborn") });
-    expect(late.stderr).toContain("1 sessions still run");
+    expect(late.stderr).toContain("1 session still runs");
     expect(await client.get(id)).toMatchObject({ status: "running" });
     const ended = await local("drain", "--end", "--json");
     expect(ended.code).toBe(0);

@@ -92,7 +92,8 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   }
   if (left.length === 0) return ExitCode.Ok;
   const after = wait ? ` after ${duration(deadline / 1000)}` : "";
-  const message = `${left.length} sessions still run${after}; wait longer, or give --end to end them`;
+  const still = left.length === 1 ? "1 session still runs" : `${left.length} sessions still run`;
+  const message = `${still}${after}; wait longer, or give --end to end them`;
   writeMessage(cli.stderr, message);
   return ExitCode.Failed;
 }
