@@ -1,5 +1,6 @@
 // The scripts of k8s/ at a cluster that does not answer one of their questions: none of them may take that for an answer.
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +14,14 @@ const ONE_REMOTE = '*"get pods"*) echo pod/ttyhq-remote-0 ;;';
 const SECRETS = '*"get secret"*) echo "kind: Secret" ;;';
 /** A cluster whose pods cannot be listed once the workloads are scaled down. */
 const LOST_AFTER_SCALE = '*"get pods"*) if grep -q " scale " "$CALLS"; then refuse; fi ;;';
+
+/** A cluster whose one remote is scaled down; its volume has a session. */
+const OLD_VOLUME = `*"get statefulset/ttyhq-remote --output jsonpath={.spec.replicas}"*) echo 0 ;;
+*"get pods"*) case "$(grep " scale " "$CALLS" | tail -n 1) $*" in
+  *--replicas=1*Ready*) echo True ;;
+  *--replicas=1*) echo pod/ttyhq-remote-0 ;;
+esac ;;
+*exec*"ls -d"*) echo /data/.ttyhq/sessions/old/ ;;`;
 
 type Script = {
   readonly script: string;
@@ -28,7 +37,7 @@ type Script = {
 
 const SCRIPTS: readonly Script[] = [
   { script: "backup", args: ["NEW"], fails: "get pvc ttyhq-hq", answers: SECRETS, never: /get pods/ },
-  { script: "backup", args: ["NEW"], fails: "get pods", answers: SECRETS, never: /exec/ },
+  { script: "backup", args: ["NEW"], fails: "get statefulset/ttyhq-remote", answers: SECRETS, never: /exec/ },
   { script: "restore", args: ["COPY"], fails: "get statefulset/ttyhq-remote", never: /scale/ },
   { script: "restore", args: ["COPY"], fails: "get pods", never: /scale/ },
   { script: "restore", args: ["COPY"], fails: "exec", answers: ONE_REMOTE, never: /scale/ },
@@ -68,13 +77,40 @@ test("backup calls nothing whole in a namespace without ttyhq", async () => {
   expect(code).toBe(1);
 });
 
+test("restore keeps the sessions on a volume whose remote is scaled down, and starts the pods as before", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  const tested: Script = {
+    ...{ script: "restore", args: ["COPY"], fails: "nothing", answers: OLD_VOLUME, never: /^$/ },
+  };
+  const { code, stderr, done } = await run(folder.path, tested);
+  expect(stderr).toMatch(/^restore: these have sessions: ttyhq-remote-0; delete the claim of each first /);
+  expect(code).toBe(1);
+  expect(done).not.toMatch(/ exec --stdin |rm -rf/);
+  const changes = done.split("\n").filter((call) => / (scale|patch|rollout) /.test(call));
+  expect(changes.slice(-2)).toEqual([
+    " --namespace ttyhq rollout undo statefulset/ttyhq-remote",
+    " --namespace ttyhq scale statefulset/ttyhq-remote --replicas=0",
+  ]);
+});
+
+test("restore refuses a copy that lacks a remote", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  const tested: Script = { script: "restore", args: ["COPY"], fails: "nothing", never: /^$/ };
+  const { code, stderr, done } = await run(folder.path, tested, ["ttyhq-remote-2.server.tar.gz"]);
+  expect(stderr).toMatch(/^restore: .+ is not whole: it lacks ttyhq-remote-1\.server\.tar\.gz\n$/);
+  expect(code).toBe(1);
+  expect(done).toBe("");
+});
+
 async function run(
   folder: string,
   { script, args = [], fails, answers = "" }: Script,
+  otherFiles: readonly string[] = [],
 ): Promise<{ readonly code: number; readonly stderr: string; readonly done: string }> {
   const [bin, copy, calls] = [join(folder, "bin"), join(folder, "copy"), join(folder, "calls")];
   await Promise.all([bin, copy].map((path) => mkdir(path)));
-  for (const name of ["secrets.yaml", "ttyhq-remote-0.server.tar.gz"]) await writeFile(join(copy, name), "");
+  for (const name of ["secrets.yaml", "ttyhq-remote-0.server.tar.gz", ...otherFiles])
+    await writeFile(join(copy, name), "");
   await writeFile(
     join(bin, "kubectl"),
     `#!/bin/sh
@@ -92,7 +128,7 @@ case "$*" in *"${fails}"*) refuse ;; ${answers} esac
       [join(K8S, script), ...paths],
       { env, timeout: TIMEOUT_MS },
       (_, stdout, stderr) =>
-        readFile(calls, "utf8").then(
+        (existsSync(calls) ? readFile(calls, "utf8") : Promise.resolve("")).then(
           (text) => resolve({ code: child.exitCode ?? -1, stderr, done: text + stdout }),
           reject,
         ),

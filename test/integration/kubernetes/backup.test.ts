@@ -65,6 +65,9 @@ test("without secrets, pods and volumes: a backup brings back sessions and recor
     const stored = await client.api.bytes(endpoints.sessionOutput, { params: { id } });
     expect(Buffer.compare(stored, bytes)).toBe(0);
   }
-  using next = await client.run({ remoteId, command: ["cat", "/data/file"] });
+  using next = await client.run({
+    remoteId,
+    command: ["sh", "-c", "test ! -e /data/.restoring && cat /data/file"],
+  });
   await next.shows(/^kept$/m);
 });
