@@ -4,8 +4,6 @@ import { writeSync } from "node:fs";
 /** Pauses between writes to a full terminal: the first, doubled each time up to the last. */
 const FIRST_RETRY_MS = 1;
 const LAST_RETRY_MS = 64;
-const FIRST_QUEUE_BYTES = 16 * 1024;
-const NOTHING = new Uint8Array(0);
 
 /**
  * Writes in order and without blocking. It keeps all input: the caller checks `pendingBytes` and refuses more.
@@ -15,10 +13,9 @@ const NOTHING = new Uint8Array(0);
  */
 export class PtyInput implements Disposable {
   readonly #fd: number;
-  /** `#queue` from `#start` to `#end` waits. */
-  #queue: Uint8Array = NOTHING;
-  #start = 0;
-  #end = 0;
+  /** Copies of unwritten input. The next retry joins them, so that single bytes do not pile up. */
+  #waiting: Uint8Array[] = [];
+  #pendingBytes = 0;
   #retryMs = FIRST_RETRY_MS;
   #retry: NodeJS.Timeout | undefined;
   #isDisposed = false;
@@ -29,15 +26,17 @@ export class PtyInput implements Disposable {
   }
 
   get pendingBytes(): number {
-    return this.#end - this.#start;
+    return this.#pendingBytes;
   }
 
   /** `bytes` may be reused by the caller afterwards. */
   write(bytes: Uint8Array): void {
     if (this.#isDisposed) return;
-    const taken = this.pendingBytes === 0 ? writeNow(this.#fd, bytes) : 0;
+    const taken = this.#pendingBytes === 0 ? writeNow(this.#fd, bytes) : 0;
     if (taken === "refused" || taken === bytes.length) return;
-    this.#append(bytes.subarray(taken));
+    // Not slice, which is a view of a Buffer.
+    this.#waiting.push(new Uint8Array(bytes.subarray(taken)));
+    this.#pendingBytes += bytes.length - taken;
     this.#retry ??= setTimeout(() => this.#flush(), this.#retryMs);
   }
 
@@ -47,40 +46,25 @@ export class PtyInput implements Disposable {
   }
 
   #flush(): void {
-    this.#retry = undefined;
-    const taken = writeNow(this.#fd, this.#queue.subarray(this.#start, this.#end));
-    if (taken === "refused" || taken === this.pendingBytes) {
+    const [first, ...others] = this.#waiting;
+    const bytes = first !== undefined && others.length === 0 ? first : Buffer.concat(this.#waiting);
+    const taken = writeNow(this.#fd, bytes);
+    if (taken === "refused" || taken === bytes.length) {
       this.#clear();
       return;
     }
-    this.#start += taken;
+    this.#waiting = [bytes.subarray(taken)];
+    this.#pendingBytes -= taken;
     this.#retryMs = taken > 0 ? FIRST_RETRY_MS : Math.min(this.#retryMs * 2, LAST_RETRY_MS);
     this.#retry = setTimeout(() => this.#flush(), this.#retryMs);
-  }
-
-  #append(bytes: Uint8Array): void {
-    const pending = this.pendingBytes;
-    const needed = pending + bytes.length;
-    if (this.#end + bytes.length > this.#queue.length) {
-      const waiting = this.#queue.subarray(this.#start, this.#end);
-      // Moves to the front only if that frees half: otherwise each small write would move everything.
-      if (needed * 2 > this.#queue.length)
-        this.#queue = new Uint8Array(Math.max(FIRST_QUEUE_BYTES, needed * 2));
-      this.#queue.set(waiting);
-      this.#start = 0;
-      this.#end = pending;
-    }
-    this.#queue.set(bytes, this.#end);
-    this.#end += bytes.length;
   }
 
   #clear(): void {
     clearTimeout(this.#retry);
     this.#retry = undefined;
     this.#retryMs = FIRST_RETRY_MS;
-    this.#queue = NOTHING;
-    this.#start = 0;
-    this.#end = 0;
+    this.#waiting = [];
+    this.#pendingBytes = 0;
   }
 }
 
