@@ -20,13 +20,12 @@ import type {
 } from "../protocol/schemas/session.ts";
 import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 import { Journal, type JournalFiles } from "./journal/journal.ts";
-import type { ForegroundNews } from "./pty/foreground.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
 import { type PtyExit, spawnPty } from "./pty/pty.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
 import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
-import { Session, type SessionChange } from "./session.ts";
+import { Session } from "./session.ts";
 import { SessionMeter } from "./session-meter.ts";
 import type { ControlDir } from "./storage/control-dir.ts";
 import { recoverSessions } from "./storage/recovery.ts";
@@ -76,7 +75,7 @@ export class LocalSessions implements SessionBackend {
   readonly #disk: SessionDisk;
   /** Pending writes of ended sessions. */
   readonly #finishing = new Set<Promise<void>>();
-  /** The output of each session when its last change was emitted, in bytes. */
+  /** The output of each session when its record was last emitted, in bytes. */
   readonly #emittedBytes = new WeakMap<Session, number>();
   readonly #outputNews: NodeJS.Timeout;
   #retention: Retention | undefined;
@@ -104,7 +103,7 @@ export class LocalSessions implements SessionBackend {
     for (const { wasLost, isRecorded, ...found } of await recoverSessions(controlDir, unreadable)) {
       const { key = randomUUID() } = found.stored;
       const stored = { ...withoutOwnName(found.stored, account.user), key };
-      const own = { onChange: this.#changed, now, recordInput: false, meter: this.meter };
+      const own = { onEvent: this.#emit, now, recordInput: false, meter: this.meter };
       const session = new Session({ ...found, ...own, stored });
       this.#sessions.set(session.id, session);
       if (wasLost) {
@@ -168,7 +167,7 @@ export class LocalSessions implements SessionBackend {
     const session = this.#session(id);
     session.rename(name);
     await this.#disk.writeRecord(session);
-    this.#emit("session-changed", session);
+    this.#emit(session, "session-changed");
     return session.record;
   }
 
@@ -257,7 +256,7 @@ export class LocalSessions implements SessionBackend {
       if (this.#isClosed) throw shuttingDown();
       const session = new Session({
         ...{ files, stored, now, recordInput },
-        ...{ onChange: this.#changed, meter: this.meter },
+        ...{ onEvent: this.#emit, meter: this.meter },
       });
       this.#start(session, plan, this.#journal(session, folder.journal));
       return { session, record };
@@ -271,7 +270,7 @@ export class LocalSessions implements SessionBackend {
   #journal(session: Session, files: JournalFiles): Journal {
     const { id, key } = session;
     const { maxRecordingBytes: maxBytes, log } = this.#options;
-    const onChange = (): void => this.#changed(session, "changed");
+    const onChange = (): void => this.#emit(session, "session-changed");
     const retry = async (): Promise<void> => {
       await session.journal?.retry();
       onChange();
@@ -296,12 +295,12 @@ export class LocalSessions implements SessionBackend {
       onOutput: session.receive,
       onEnd: (exit: PtyExit) => this.#keep(this.#finish(session, exit)),
     };
-    this.meter.started += 1;
     const pty = session.start(journal, () => outsideTraces(() => spawnPty(plan.inTerminal, listener)));
+    this.meter.started += 1;
     session.noteStart(startTicks(pty.pid));
     this.#sessions.set(session.id, session);
     this.#enterFolder(session);
-    this.#emit("session-start", session);
+    this.#emit(session, "session-start");
   }
 
   /** Sessions whose system user is unknown get no git status. */
@@ -318,24 +317,23 @@ export class LocalSessions implements SessionBackend {
     await (session.stored.transient === true ? this.#discard(session) : this.#writeEnd(session));
   }
 
-  readonly #changed = (session: Session, change: SessionChange): void => {
-    if (typeof change === "object") this.#events.emit(newsEvent(session.record, change));
-    else if (change === "exited") this.#emit("session-exit", session);
-    else this.#emit(change === "bell" ? "bell" : "session-changed", session);
-  };
-
   /** Output emits no change by itself: a busy program writes thousands of times a second. */
   #emitGrown(): void {
     for (const session of this.#sessions.values()) {
       const isGrown = session.outputBytes > (this.#emittedBytes.get(session) ?? 0);
-      if (session.isRunning && isGrown) this.#emit("session-changed", session);
+      if (session.isRunning && isGrown) this.#emit(session, "session-changed");
     }
   }
 
-  #emit(type: ServerEvent["type"], session: Session): void {
-    this.#emittedBytes.set(session, session.outputBytes);
-    this.#events.emit(sessionEvent(type, session.record));
-  }
+  readonly #emit = (
+    session: Session,
+    type: ServerEvent["type"],
+    members: Partial<ServerEvent> = {},
+  ): void => {
+    const event = { ...sessionEvent(type, session.record), ...members };
+    if (event.record !== undefined) this.#emittedBytes.set(session, session.outputBytes);
+    this.#events.emit(event);
+  };
 
   async #writeEnd(session: Session): Promise<void> {
     await this.#disk.writeRecord(session);
@@ -349,7 +347,7 @@ export class LocalSessions implements SessionBackend {
     this.#sessions.delete(session.id);
     session.enter(undefined);
     // Before the files are removed: the id is free at once.
-    this.#emit("session-removed", session);
+    this.#emit(session, "session-removed");
     this.#options.screens.forget(session.key);
     await session.journal?.discard();
     await this.#disk.remove(session);
@@ -379,13 +377,6 @@ export class LocalSessions implements SessionBackend {
     if (session === undefined) throw notFound(id);
     return session;
   }
-}
-
-/** News of a session that do not change its record. */
-function newsEvent(record: SessionRecord, { kind, ...members }: ForegroundNews): ServerEvent {
-  if (kind === "waiting") return sessionEvent("waiting-for-input", record);
-  const type = kind === "command" ? "command-finished" : "program-notification";
-  return { ...sessionEvent(type, record), ...members };
 }
 
 function notFound(id: string): ServiceError {

@@ -5,7 +5,13 @@ import { singleFlight } from "../lib/async/single-flight.ts";
 import { succeeded } from "../lib/async/succeeded.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { exitEvent, gitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
+import {
+  exitEvent,
+  gitStatusEvent,
+  resizeEvent,
+  type ServerEvent,
+  type SessionEvent,
+} from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
 import {
   type GitStatus,
@@ -18,7 +24,7 @@ import {
 import type { Delivery, Sink } from "./backend.ts";
 import { exitData, type Gap, lostBefore } from "./journal/event.ts";
 import type { Journal } from "./journal/journal.ts";
-import { Foreground, type ForegroundNews } from "./pty/foreground.ts";
+import { Foreground } from "./pty/foreground.ts";
 import { OutputBatch, type OutputPiece } from "./pty/output-batch.ts";
 import { endProcesses, readStat, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
 import type { Pty, PtyExit } from "./pty/pty.ts";
@@ -34,9 +40,6 @@ const EVENT_BYTES = 256;
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
 export type SizeChange = TerminalSize & { readonly offset: number };
-
-/** Reported to the owner of a session. */
-export type SessionChange = "changed" | "exited" | "bell" | ForegroundNews;
 
 type Live = {
   readonly pty: Pty;
@@ -58,7 +61,8 @@ type SessionOptions = {
   readonly sizes?: readonly SizeChange[];
   /** Of a recovered session: gaps in its journal. */
   readonly gaps?: readonly Gap[];
-  readonly onChange: (session: Session, change: SessionChange) => void;
+  /** `members`: of that event besides the usual ones. */
+  readonly onEvent: (session: Session, type: ServerEvent["type"], members?: Partial<ServerEvent>) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   readonly recordInput: boolean;
@@ -115,7 +119,7 @@ export class Session {
     const pty = spawn();
     const foreground = new Foreground({
       ...{ pid: pty.pid, now: this.#options.now, typedMs: () => this.#typedMs },
-      onNews: (news) => this.#options.onChange(this, news),
+      onNews: ({ type, ...members }) => this.#options.onEvent(this, type, members),
     });
     this.#live = { pty, journal, batch, foreground };
     this.#journal = journal;
@@ -197,7 +201,7 @@ export class Session {
     const status = this.#statusDelivery();
     const isNew = !isDeepStrictEqual(before, this.#status);
     if (status !== undefined && isNew) for (const sink of this.#sinks) sink(status);
-    this.#options.onChange(this, "changed");
+    this.#options.onEvent(this, "session-changed");
   }
 
   /** Emits batched output, so that `outputBytes` is up to date. */
@@ -253,7 +257,7 @@ export class Session {
     this.#sizes.push({ ...size, offset: batch.offset });
     this.#note(journal, "r", sizeText(size));
     this.#event(resizeEvent(size));
-    this.#options.onChange(this, "changed");
+    this.#options.onEvent(this, "session-changed");
   }
 
   mark(label: string): void {
@@ -297,7 +301,7 @@ export class Session {
     this.#live = undefined;
     this.#folder?.ended();
     // Before the viewers: a client that sees the exit finds it in the record.
-    this.#options.onChange(this, "exited");
+    this.#options.onEvent(this, "session-exit");
     this.#event(exitEvent(this.id, code, signal));
     this.#exited.resolve();
     await live.journal.close();
@@ -335,17 +339,17 @@ export class Session {
     this.#deliver({ kind: "output", ...piece });
     const wasStopped = live.journal.isStopped;
     live.journal.append(piece.bytes, time);
-    if (live.journal.isStopped !== wasStopped) this.#options.onChange(this, "changed");
+    if (live.journal.isStopped !== wasStopped) this.#options.onEvent(this, "session-changed");
     const { title, hasBell, marks, notification } = this.#titles.scan(piece.bytes);
     live.foreground.output(marks, notification);
     if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
-    if (hasBell) this.#options.onChange(this, "bell");
+    if (hasBell) this.#options.onEvent(this, "bell");
   }
 
   #retitle(title: string): void {
     this.#stored = { ...this.#stored, title };
     this.#event({ kind: "title", title });
-    this.#options.onChange(this, "changed");
+    this.#options.onEvent(this, "session-changed");
   }
 
   /** Nothing comes after an exit (contract 1.8). */

@@ -3,22 +3,19 @@ import { InputWait, isReadingTerminal } from "./input-wait.ts";
 import { commandLine, foregroundGroup } from "./process-tree.ts";
 import type { CommandMark, ProgramNotification } from "./title-scan.ts";
 
-/** A command that ran in a session's foreground and has ended. */
-type FinishedCommand = {
-  readonly kind: "command";
-  /** Empty if unknown. */
-  readonly command: string;
-  /** In milliseconds. */
-  readonly duration: number;
-  /** From the shell integration; without one 0. */
-  readonly exitCode: number;
-};
-
-/** `waiting`: the program waits for input. `notification`: it sent one itself. */
+/** An event of a session (`ServerEvent`): a command has ended, the program waits for input, or it sent a notification. */
 export type ForegroundNews =
-  | FinishedCommand
-  | { readonly kind: "waiting" }
-  | ({ readonly kind: "notification" } & ProgramNotification);
+  | {
+      readonly type: "command-finished";
+      /** Empty if unknown. */
+      readonly command: string;
+      /** In milliseconds. */
+      readonly duration: number;
+      /** From the shell integration; without one 0. */
+      readonly exitCode: number;
+    }
+  | { readonly type: "waiting-for-input" }
+  | ({ readonly type: "program-notification" } & ProgramNotification);
 
 /** Checks after output: the second one for busy machines, which start programs late. */
 const CHECK_AFTER_MS = 100;
@@ -69,7 +66,7 @@ export class Foreground implements Disposable {
     this.#wait = new InputWait({
       ...{ now, typedMs },
       isReading: () => processes.isReadingTerminal(processes.group(pid) ?? pid),
-      onWaiting: () => onNews({ kind: "waiting" }),
+      onWaiting: () => onNews({ type: "waiting-for-input" }),
     });
   }
 
@@ -93,7 +90,7 @@ export class Foreground implements Disposable {
     if (nowMs - this.#notifiedMs < PROGRAM_NOTIFICATION_INTERVAL_MS) return;
     this.#notifiedMs = nowMs;
     this.#wait.told();
-    this.#options.onNews({ kind: "notification", ...notification });
+    this.#options.onNews({ type: "program-notification", ...notification });
   }
 
   #checkLater(afterMs: number, isLate: boolean): void {
@@ -132,6 +129,6 @@ export class Foreground implements Disposable {
     const duration = Math.round(atMs - started.atMs);
     if (duration < COMMAND_FINISHED_MIN_MS) return;
     this.#wait.told();
-    this.#options.onNews({ kind: "command", command: started.command, duration, exitCode });
+    this.#options.onNews({ type: "command-finished", command: started.command, duration, exitCode });
   }
 }

@@ -5,14 +5,18 @@ import { ownTerminals } from "./own-terminals.ts";
 
 describeBackend("the terminals of this process", () => ownTerminals());
 
-test("a session with growing output updates its record from time to time", async () => {
+test.each([
+  ["output", "hello"],
+  ["output that rings the bell", "hello\\a"],
+])("a session with growing %s updates its record from time to time", async (_name, text) => {
+  const bytes = text.replace("\\a", "\x07").length;
   await using terminals = await ownTerminals({ outputNewsMs: 20 });
   const { promise: grown, resolve } = Promise.withResolvers<ServerEvent>();
   using _ = terminals.backend.watch((event) => {
-    if (event.type === "session-changed" && event.record?.outputBytes === 5) resolve(event);
+    if (event.type === "session-changed" && event.record?.outputBytes === bytes) resolve(event);
   });
   const { id, created } = await terminals.backend.create({
-    command: ["sh", "-c", "printf hello; exec cat"],
+    command: ["sh", "-c", `printf '${text}'; exec cat`],
     cols: 80,
     rows: 24,
   });

@@ -27,7 +27,7 @@ test.concurrent.each([
       import { startTicks } from "${SOURCE}pty/process-tree.ts";
       import { Session } from "${SOURCE}session.ts";
       const child = spawn("sleep", ["60"], { detached: true, stdio: "ignore" });
-      const options = { files: {}, sizes: [], recordInput: false, onChange() {}, now: () => performance.now() };
+      const options = { files: {}, sizes: [], recordInput: false, onEvent() {}, now: () => performance.now() };
       const session = new Session({ ...options, stored: ${JSON.stringify(STORED)} });
       const journal = { note() {}, flushed: async () => {}, close: async () => {} };
       session.start(journal, () => ({ pid: child.pid }));
@@ -50,7 +50,7 @@ test("a character that is typed in two pieces is recorded whole", async () => {
   };
   const journal = new Journal(options, await createFiles(files));
   const session = new Session({
-    ...{ files, stored: STORED, sizes: [], recordInput: true, onChange: () => {}, now: () => 0 },
+    ...{ files, stored: STORED, sizes: [], recordInput: true, onEvent: () => {}, now: () => 0 },
   });
   session.start(journal, () => ({
     ...{ pid: 1, pendingInputBytes: 0, write: () => {}, resize: () => {}, pause: () => {}, resume: () => {} },

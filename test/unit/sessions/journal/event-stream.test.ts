@@ -23,7 +23,7 @@ async function endedSession(files: SessionFiles, outputBytes: number): Promise<S
   const lines = offsets.map((offset) => eventLine({ time: 1, offset, kind: "o" }));
   await writeFile(files.events, lines.join(""));
   return new Session({
-    ...{ files, sizes: [], recordInput: false, onChange: () => {}, now: () => performance.now() },
+    ...{ files, sizes: [], recordInput: false, onEvent: () => {}, now: () => performance.now() },
     stored: {
       ...{ id: "one", name: "n", command: ["sh"], cwd: "/", created: AT, pid: 1, shell: "/bin/sh" },
       ...{ cols: 80, rows: 24, exit: { code: 0, reason: "exit", at: AT, outputBytes } },

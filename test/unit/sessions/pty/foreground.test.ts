@@ -37,7 +37,9 @@ test("a command of 3 s in its own process group is reported when the shell has t
   terminal.group = SHELL;
   prints();
   await passes(200);
-  expect(finished).toEqual([{ kind: "command", command: "command 20", duration: 4_000, exitCode: 0 }]);
+  expect(finished).toEqual([
+    { type: "command-finished", command: "command 20", duration: 4_000, exitCode: 0 },
+  ]);
 });
 
 test("shorter commands and those of the shell itself are not reported", async () => {
@@ -99,8 +101,8 @@ test("the marks of a shell's integration come before the process groups, and tel
   await passes(3_000);
   prints({ kind: "finished" });
   expect(finished).toEqual([
-    { kind: "command", command: "command 20", duration: 3_500, exitCode: 7 },
-    { kind: "command", command: "", duration: 3_000, exitCode: 0 },
+    { type: "command-finished", command: "command 20", duration: 3_500, exitCode: 7 },
+    { type: "command-finished", command: "", duration: 3_000, exitCode: 0 },
   ]);
 });
 
@@ -114,7 +116,7 @@ test("a program that reads the terminal, quiet for 5 s after work, is reported o
   await passes(4_900);
   expect(finished).toEqual([]);
   await passes(60_000);
-  expect(finished).toEqual([{ kind: "waiting" }]);
+  expect(finished).toEqual([{ type: "waiting-for-input" }]);
   prints();
   terminal.typedMs = Date.now();
   prints();
@@ -133,10 +135,10 @@ test("a program without terminal input, or one just reported, is not waiting", a
   foreground.output([], { title: "", body: "ready" });
   foreground.output([], { title: "", body: "too soon after that" });
   await passes(60_000);
-  expect(finished).toEqual([{ kind: "notification", title: "", body: "ready" }]);
+  expect(finished).toEqual([{ type: "program-notification", title: "", body: "ready" }]);
   terminal.group = SHELL;
   terminal.reader = SHELL;
   prints();
   await passes(60_000);
-  expect(finished.map(({ kind }) => kind)).toEqual(["notification", "command"]);
+  expect(finished.map(({ type }) => type)).toEqual(["program-notification", "command-finished"]);
 });

@@ -41,7 +41,7 @@ async function stage(stack: AsyncDisposableStack) {
     },
   );
   const session = new Session({
-    ...{ files, stored: STORED, sizes: [], recordInput: false, onChange: () => {}, now: () => 0 },
+    ...{ files, stored: STORED, sizes: [], recordInput: false, onEvent: () => {}, now: () => 0 },
   });
   session.start(journal, () => PTY);
   const print = (text: string): void => session.receive(new TextEncoder().encode(text));
