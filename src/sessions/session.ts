@@ -41,12 +41,7 @@ const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
 export type SizeChange = TerminalSize & { readonly offset: number };
 
-type Live = {
-  readonly pty: Pty;
-  readonly journal: Journal;
-  readonly batch: OutputBatch;
-  readonly foreground: Foreground;
-};
+type Live = { readonly pty: Pty; readonly journal: Journal; readonly foreground: Foreground };
 
 /** A session in a folder of which the git status is known, or not yet. */
 export type FolderPresence = Disposable & {
@@ -85,7 +80,9 @@ export class Session {
   readonly #sizes: SizeChange[];
   /** Resolves after the exit was reported, which follows the last byte of output. */
   readonly #exited = Promise.withResolvers<void>();
+  readonly #batch: OutputBatch;
   #stored: StoredSession;
+  /** Until the record of the exit, which nothing follows in the journal. */
   #live: Live | undefined;
   /** Kept after the end: it may hold output that is not on disk. */
   #journal: Journal | undefined;
@@ -108,20 +105,17 @@ export class Session {
     this.#typedMs = this.#started;
     this.#typed = options.recordInput ? new TextDecoder("utf-8", { ignoreBOM: true }) : undefined;
     this.#lastModified = options.stored.exit?.at ?? options.stored.created;
+    const emit = (piece: OutputPiece): void => this.#output(piece);
+    this.#batch = new OutputBatch({ sessionId: this.id, now: options.now, emit });
   }
 
   start(journal: Journal, spawn: () => Pty): Pty {
-    const batch = new OutputBatch({
-      sessionId: this.id,
-      now: this.#options.now,
-      emit: (piece) => this.#output(piece),
-    });
     const pty = spawn();
     const foreground = new Foreground({
       ...{ pid: pty.pid, now: this.#options.now, typedMs: () => this.#typedMs },
       onNews: ({ type, ...members }) => this.#options.onEvent(this, type, members),
     });
-    this.#live = { pty, journal, batch, foreground };
+    this.#live = { pty, journal, foreground };
     this.#journal = journal;
     this.#unseen = [];
     this.#stored = { ...this.#stored, pid: pty.pid };
@@ -167,7 +161,7 @@ export class Session {
 
   /** Offset after the last emitted byte. */
   get outputBytes(): number {
-    return this.#stored.exit?.outputBytes ?? this.#live?.batch.offset ?? 0;
+    return this.#stored.exit?.outputBytes ?? this.#batch.offset;
   }
 
   /** Undefined for a recovered session. */
@@ -206,13 +200,13 @@ export class Session {
 
   /** Emits batched output, so that `outputBytes` is up to date. */
   flush(): void {
-    this.#live?.batch.flush();
+    this.#batch.flush();
   }
 
   /** From the pty; copies `chunk`. A field, to save a function call for each read. */
   readonly receive = (chunk: Uint8Array): void => {
     this.#meter.outputBytes += chunk.length;
-    this.#live?.batch.add(chunk);
+    this.#batch.add(chunk);
   };
 
   /** `offset`: where delivery begins. The first subscriber gets the beginning too, if it is still held. */
@@ -247,22 +241,22 @@ export class Session {
   }
 
   resize(size: TerminalSize): void {
-    const { pty, journal, batch } = this.#running();
+    const { pty, journal } = this.#running();
     if (size.cols === this.#stored.cols && size.rows === this.#stored.rows) return;
-    batch.flush();
+    this.flush();
     pty.resize(size);
     this.#stored = { ...this.#stored, ...size };
-    const last = this.#sizes.at(-1);
-    if (last?.offset === batch.offset) this.#sizes.pop();
-    this.#sizes.push({ ...size, offset: batch.offset });
+    const offset = this.outputBytes;
+    if (this.#sizes.at(-1)?.offset === offset) this.#sizes.pop();
+    this.#sizes.push({ ...size, offset });
     this.#note(journal, "r", sizeText(size));
     this.#event(resizeEvent(size));
     this.#options.onEvent(this, "session-changed");
   }
 
   mark(label: string): void {
-    const { journal, batch } = this.#running();
-    batch.flush();
+    const { journal } = this.#running();
+    this.flush();
     this.#note(journal, "m", label);
     this.#event({ kind: "marker", label });
   }
@@ -287,18 +281,18 @@ export class Session {
   async finish({ exitCode: code, signal }: PtyExit): Promise<void> {
     const live = this.#live;
     if (live === undefined) return;
-    live.batch.release();
+    this.#batch.release();
     this.#unseen = undefined;
     live.foreground[Symbol.dispose]();
     const reason = signal === undefined ? "exit" : "signal";
     const ended = { code, reason, ...(signal === undefined ? {} : { signal }) } as const;
     this.#note(live.journal, "x", exitData(ended));
+    this.#live = undefined;
     const request = this.#isEndRequested ? ({ endRequested: true } as const) : {};
     await live.journal.flushed();
     const at = new Date().toISOString();
-    this.#stored = { ...this.#stored, exit: { ...ended, ...request, at, outputBytes: live.batch.offset } };
+    this.#stored = { ...this.#stored, exit: { ...ended, ...request, at, outputBytes: this.#batch.offset } };
     this.#lastModified = at;
-    this.#live = undefined;
     this.#folder?.ended();
     // Before the viewers: a client that sees the exit finds it in the record.
     this.#options.onEvent(this, "session-exit");
@@ -326,7 +320,7 @@ export class Session {
   }
 
   #running(): Live {
-    if (this.#live !== undefined && this.isRunning) return this.#live;
+    if (this.#live !== undefined) return this.#live;
     throw new ServiceError("session_not_running", `session ${this.id} has ended`);
   }
 

@@ -39,9 +39,9 @@ test.concurrent.each([
   },
 );
 
-test("a character that is typed in two pieces is recorded whole", async () => {
+/** A session whose program has started, with its journal in a new directory. */
+async function startedSession(stack: AsyncDisposableStack) {
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-session-"));
-  await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(directory, { recursive: true }));
   const files = sessionFiles(directory);
   const options = {
@@ -56,10 +56,29 @@ test("a character that is typed in two pieces is recorded whole", async () => {
     ...{ pid: 1, pendingInputBytes: 0, write: () => {}, resize: () => {}, pause: () => {}, resume: () => {} },
     [Symbol.dispose]: () => {},
   }));
+  const events = async () => (await readFile(files.events, "utf8")).trimEnd().split("\n").map(parseEventLine);
+  return { session, events };
+}
+
+test("a character that is typed in two pieces is recorded whole", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session, events } = await startedSession(stack);
   const text = new TextEncoder().encode("a\u{1F600}b");
   for (const piece of [text.subarray(0, 2), text.subarray(2, 4), text.subarray(4)]) session.write(piece);
   await session.finish({ exitCode: 0 });
-  const lines = (await readFile(files.events, "utf8")).trimEnd().split("\n");
-  const typed = lines.map(parseEventLine).filter((event) => event?.kind === "i");
+  const typed = (await events()).filter((event) => event?.kind === "i");
   expect(typed.map((event) => event?.data)).toEqual(["a", "\u{1F600}b"]);
+});
+
+test("nothing is recorded after the exit, while that is written", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session, events } = await startedSession(stack);
+  const finishing = session.finish({ exitCode: 0 });
+  const refusal = expect.objectContaining({ code: "session_not_running" });
+  expect(() => session.mark("late")).toThrow(refusal);
+  expect(() => session.resize({ cols: 100, rows: 30 })).toThrow(refusal);
+  expect(() => session.write(new Uint8Array(1))).toThrow(refusal);
+  await finishing;
+  expect((await events()).map((event) => event?.kind)).toEqual(["r", "x"]);
+  expect(session.size).toEqual({ cols: 80, rows: 24 });
 });
