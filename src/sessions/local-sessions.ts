@@ -29,7 +29,7 @@ import { Session } from "./session.ts";
 import { SessionMeter } from "./session-meter.ts";
 import type { ControlDir } from "./storage/control-dir.ts";
 import { recoverSessions } from "./storage/recovery.ts";
-import { type Ended, type Keep, Retention } from "./storage/retention.ts";
+import { type Keep, Retention } from "./storage/retention.ts";
 import { SessionDisk } from "./storage/session-disk.ts";
 import { createFolder, launchFailed } from "./storage/session-folder.ts";
 import {
@@ -74,7 +74,7 @@ export class LocalSessions implements SessionBackend {
   readonly #care: DiskCare;
   readonly #disk: SessionDisk;
   /** Pending writes of ended sessions. */
-  readonly #finishing = new Set<Promise<void>>();
+  readonly #finishing = new Set<Promise<unknown>>();
   /** The output of each session when its record was last emitted, in bytes. */
   readonly #emittedBytes = new WeakMap<Session, number>();
   readonly #outputNews: NodeJS.Timeout;
@@ -120,7 +120,9 @@ export class LocalSessions implements SessionBackend {
     folders?.on((event) => this.#events.emit(event));
     for (const session of this.#sessions.values()) this.#enterFolder(session);
     const { keep } = this.#options;
-    if (keep !== undefined) this.#retention = this.#retain(keep);
+    if (keep === undefined) return;
+    const sessions = (): Iterable<Session> => this.#sessions.values();
+    this.#retention = new Retention({ keep, log, sessions, discard: (session) => this.#discard(session) });
   }
 
   async list(): Promise<readonly SessionRecord[]> {
@@ -341,9 +343,9 @@ export class LocalSessions implements SessionBackend {
     this.#retention?.check();
   }
 
-  async #discard(session: Session): Promise<void> {
-    // The id may belong to a later session by now.
-    if (this.#sessions.get(session.id) !== session) return;
+  /** Returns whether the session was still there: the id may belong to a later one by now. */
+  async #discard(session: Session): Promise<boolean> {
+    if (this.#sessions.get(session.id) !== session) return false;
     this.#sessions.delete(session.id);
     session.enter(undefined);
     // Before the files are removed: the id is free at once.
@@ -351,21 +353,11 @@ export class LocalSessions implements SessionBackend {
     this.#options.screens.forget(session.key);
     await session.journal?.discard();
     await this.#disk.remove(session);
-  }
-
-  #retain(keep: Keep): Retention {
-    const { controlDir, log } = this.#options;
-    const discard = async ({ id, key }: Ended): Promise<boolean> => {
-      const session = this.#sessions.get(id);
-      if (session === undefined || session.isRunning || session.key !== key) return false;
-      await this.#discard(session);
-      return true;
-    };
-    return new Retention({ keep, controlDir, log, list: () => this.all(), discard });
+    return true;
   }
 
   /** Work in the background; its failure, as of a disk, ends neither the process nor other work. */
-  #keep(work: Promise<void>): void {
+  #keep(work: Promise<unknown>): void {
     const failed = (error: unknown): void =>
       this.#options.log.error({ error }, "files of a session not kept");
     const finishing = work.catch(failed).finally(() => this.#finishing.delete(finishing));

@@ -1,33 +1,22 @@
 // `--keep-recordings`: ended sessions go with their recordings, the oldest first, when they are too old or too large together.
 import type { Log } from "../../log.ts";
-import { keyOf } from "../../protocol/directory/session-change.ts";
-import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { fileBytes } from "../journal/reader.ts";
-import type { SessionFiles } from "./control-dir.ts";
+import type { Session } from "../session.ts";
 
 /** `undefined`: no such limit. */
 export type Keep = { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined };
 
-export type Ended = {
-  readonly id: string;
-  readonly key: string;
-  /** Milliseconds since the epoch. */
-  readonly endedAt: number;
-  /** Of all its files. */
-  readonly bytes: number;
-};
-
-type Surplus = Ended & { readonly because: "age" | "size" };
-
-/** `isFinal`: the recording is written, and the size cannot change. */
-type Size = { readonly bytes: number; readonly isFinal: boolean };
+/** An ended session: the time in milliseconds since the epoch, and the bytes of all its files. */
+type Ended = { readonly endedAt: number; readonly bytes: number };
+type EndedSession = Ended & { readonly session: Session };
+type Surplus<T extends Ended> = T & { readonly because: "age" | "size" };
 
 type RetentionOptions = {
   readonly keep: Keep;
-  readonly list: () => readonly SessionRecord[];
-  readonly controlDir: { session(id: string): SessionFiles };
-  /** Removes the session unless its id belongs to another one by now. Returns whether it did. */
-  readonly discard: (ended: Ended) => Promise<boolean>;
+  /** Running and ended ones. */
+  readonly sessions: () => Iterable<Session>;
+  /** Returns whether the session was still there. */
+  readonly discard: (session: Session) => Promise<boolean>;
   readonly log: Pick<Log, "info" | "error">;
 };
 
@@ -38,12 +27,11 @@ const PAUSE_MS = 500;
 const MAX_REMOVALS = 200;
 
 /** The sessions to remove, oldest first. */
-export function surplus(ended: readonly Ended[], keep: Keep, now: number): readonly Surplus[] {
+export function surplus<T extends Ended>(ended: readonly T[], keep: Keep, now: number): Surplus<T>[] {
   const { maxAgeMs = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = keep;
-  const oldestFirst = ended.toReversed().sort((a, b) => a.endedAt - b.endedAt);
   let total = ended.reduce((sum, { bytes }) => sum + bytes, 0);
-  const going: Surplus[] = [];
-  for (const one of oldestFirst) {
+  const going: Surplus<T>[] = [];
+  for (const one of ended.toSorted((a, b) => a.endedAt - b.endedAt)) {
     const isOld = now - one.endedAt > maxAgeMs;
     if (!isOld && total <= maxBytes) break;
     total -= one.bytes;
@@ -55,8 +43,8 @@ export function surplus(ended: readonly Ended[], keep: Keep, now: number): reado
 /** Checks at the start, on request and every minute; removes at most MAX_REMOVALS sessions at a time. */
 export class Retention implements AsyncDisposable {
   readonly #options: RetentionOptions;
-  /** Final sizes by key. */
-  #sizes = new Map<string, Size>();
+  /** Sizes that do not change any more, in bytes. */
+  readonly #sizes = new WeakMap<Session, number>();
   #isClosed = false;
   readonly #regular = setInterval(() => this.check(), CHECK_INTERVAL_MS).unref();
   #soon: NodeJS.Timeout | undefined;
@@ -96,36 +84,35 @@ export class Retention implements AsyncDisposable {
     }
   }
 
-  async #remove(one: Surplus): Promise<void> {
-    const { id: session, endedAt, bytes, because } = one;
+  async #remove({ session, endedAt, bytes, because }: Surplus<EndedSession>): Promise<void> {
     const { discard, log } = this.#options;
-    const fields = { session, endedAt: new Date(endedAt).toISOString(), bytes, because };
+    const fields = { session: session.id, endedAt: new Date(endedAt).toISOString(), bytes, because };
     try {
-      if (await discard(one)) log.info(fields, "recording removed");
+      if (await discard(session)) log.info(fields, "recording removed");
     } catch (error) {
       log.error({ ...fields, error }, "recording not removed");
     }
   }
 
-  async #ended(): Promise<readonly Ended[]> {
-    const ended: Ended[] = [];
-    const sizes = new Map<string, Size>();
-    for (const record of this.#options.list()) {
-      const { id, exitedAt } = record;
-      if (exitedAt === undefined) continue;
-      const key = keyOf(record);
-      const known = this.#sizes.get(key);
-      const size = known ?? (await sizeOf(this.#options.controlDir.session(id)));
-      if (size.isFinal) sizes.set(key, size);
-      ended.push({ id, key, endedAt: Date.parse(exitedAt), bytes: size.bytes });
+  async #ended(): Promise<readonly EndedSession[]> {
+    const ended: EndedSession[] = [];
+    for (const session of this.#options.sessions()) {
+      const { exit } = session.stored;
+      if (exit === undefined) continue;
+      ended.push({ session, endedAt: Date.parse(exit.at), bytes: await this.#bytesOf(session) });
     }
-    this.#sizes = sizes;
     return ended;
   }
-}
 
-async function sizeOf({ record, output, events, recording, checkpoint }: SessionFiles): Promise<Size> {
-  const paths = [recording, record, output, events, checkpoint];
-  const sizes = await Promise.all(paths.map((path) => fileBytes(path).catch(() => 0)));
-  return { bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), isFinal: sizes[0] !== 0 };
+  async #bytesOf(session: Session): Promise<number> {
+    const known = this.#sizes.get(session);
+    if (known !== undefined) return known;
+    const { record, output, events, recording, checkpoint } = session.files;
+    const paths = [recording, record, output, events, checkpoint];
+    const sizes = await Promise.all(paths.map((path) => fileBytes(path).catch(() => 0)));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    // The recording is written last.
+    if (sizes[0] !== 0) this.#sizes.set(session, bytes);
+    return bytes;
+  }
 }

@@ -1,11 +1,13 @@
 import * as fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type Ended, type Keep, Retention, surplus } from "../../../../src/sessions/storage/retention.ts";
+import { type Keep, Retention, surplus } from "../../../../src/sessions/storage/retention.ts";
 
 const NOW = 1_000_000;
 
+type Ended = { readonly id: string; readonly endedAt: number; readonly bytes: number };
+
 function ended(id: string, endedAt: number, bytes: number): Ended {
-  return { id, key: id, endedAt, bytes };
+  return { id, endedAt, bytes };
 }
 
 function going(all: readonly Ended[], keep: Partial<Keep>): readonly string[] {
@@ -59,10 +61,9 @@ test("sessions that end all the time do not delay a check", async () => {
   let checks = 0;
   await using retention = new Retention({
     keep: { maxAgeMs: undefined, maxBytes: undefined },
-    controlDir: { session: () => expect.unreachable("there is none") },
     discard: () => expect.unreachable("there is none"),
     log: { info: () => {}, error: () => {} },
-    list: () => {
+    sessions: () => {
       checks += 1;
       return [];
     },
