@@ -5,12 +5,13 @@ import { basename, dirname, join } from "node:path";
 import { allOpened, isErrno, unlessMissing } from "../../lib/fs/atomic-file.ts";
 import { diskFault } from "../../lib/fs/disk-care.ts";
 import { errorMessage, ServiceError } from "../../protocol/errors.ts";
+import { SESSION_ID } from "../../protocol/schemas/session.ts";
 import { createFiles, type JournalFiles } from "../journal/journal.ts";
 import type { SessionFiles } from "./control-dir.ts";
 
 /** Descriptors of a terminal, its program and its files, and a reserve. */
 const NEEDED_DESCRIPTORS = 16;
-/** Marks folders that are being removed: not a valid session id. */
+/** Marks folders that are being removed: no session id. */
 const REMOVED_PREFIX = ".removed-";
 
 /** Throws `session_exists`, `disk_failed`, `out_of_descriptors`, `launch_failed`. */
@@ -58,7 +59,7 @@ export function folderRemoval(directory: string): () => Promise<void> {
   };
 }
 
-/** Names of the session folders; completes removals of an earlier process. */
+/** Names of the session folders, not of others; completes removals of an earlier process. */
 export async function sessionFolders(
   directory: string,
   onFailure: (name: string, error: unknown) => void,
@@ -69,5 +70,5 @@ export async function sessionFolders(
       onFailure(name, error),
     );
   }
-  return names.filter((name) => !name.startsWith(REMOVED_PREFIX));
+  return names.filter((name) => SESSION_ID.test(name));
 }

@@ -9,14 +9,14 @@ import { recoverSessions } from "../../../../src/sessions/storage/recovery.ts";
 const SIZE = eventLine({ time: 0, offset: 0, kind: "r", data: "1000x1000" });
 const MARK = eventLine({ time: 0, offset: 0, kind: "m", data: "here" });
 
-/** The names of folders that recovery leaves, and of those that it told of, where the folder "one" holds `files`. */
-async function leftOf(files: Readonly<Record<string, string>>) {
+/** The names of folders that recovery leaves, and of those that it told of, where the folder `name` holds `files`. */
+async function leftOf(files: Readonly<Record<string, string>>, name = "one") {
   const path = await mkdtemp(join(tmpdir(), "ttyhq-blank-folder-"));
   onTestFinished(() => rm(path, { recursive: true }));
   const controlDir = openControlDir(path);
-  const { directory } = controlDir.session("one");
+  const { directory } = controlDir.session(name);
   await mkdir(directory);
-  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  for (const [file, text] of Object.entries(files)) await writeFile(join(directory, file), text);
   const told: string[] = [];
   expect(await recoverSessions(controlDir, (id) => told.push(id))).toEqual([]);
   return { told, left: await readdir(controlDir.sessions) };
@@ -41,4 +41,8 @@ test.each([
   { "somebody's": "" },
 ])("what somebody may want stays: %o", async (files) => {
   expect(await leftOf(files)).toEqual({ told: ["one"], left: ["one"] });
+});
+
+test("an empty folder whose name is no session id is somebody else's", async () => {
+  expect(await leftOf({}, "lost+found")).toEqual({ told: [], left: ["lost+found"] });
 });
