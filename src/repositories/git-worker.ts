@@ -9,8 +9,9 @@ import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { SavedFile } from "../protocol/schemas/file.ts";
 import type { Content, NewFile } from "../sessions/backend.ts";
+import type { FolderPresence } from "../sessions/user-folders.ts";
 import { FileTransfers, type Place } from "./file-transfers.ts";
-import { type FolderPresence, SessionFolders } from "./session-folders.ts";
+import { SessionFolders } from "./session-folders.ts";
 
 /** A session's first output goes before the start of its worker, which takes the time of 20 sessions' starts. */
 const START_DELAY_MS = 50;

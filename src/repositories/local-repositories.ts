@@ -17,7 +17,7 @@ import type { Account, BaseEnv } from "../sessions/run-as/launch-env.ts";
 import { identityOf, userRunner } from "../sessions/run-as/run-as.ts";
 import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/run-as/runner.ts";
 import type { UserCgroups } from "../sessions/run-as/user-cgroups.ts";
-import type { UserFiles } from "../sessions/user-folders.ts";
+import type { FolderPresence, UserFiles } from "../sessions/user-folders.ts";
 import { FollowFile } from "./follow-file.ts";
 import { GitWorker, type GitWorkerParts } from "./git-worker.ts";
 import type {
@@ -26,7 +26,6 @@ import type {
   RepositoryEndpointName,
   RepositoryInput,
 } from "./repositories.ts";
-import type { FolderPresence } from "./session-folders.ts";
 
 /** Concurrent git workers. For one more the least recently used idle worker ends, or the request is refused. */
 const MAX_WORKERS = 64;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FolderState } from "../git/worker/methods.ts";
 import type { GitStatus } from "../protocol/schemas/session.ts";
+import type { FolderPresence } from "../sessions/user-folders.ts";
 
 /** A session that ended longer ago emits no event; clients see the change on the next list. */
 const LAST_EVENT_MS = 30_000;
@@ -8,12 +9,6 @@ const LAST_EVENT_MS = 30_000;
 /** `endedAtMs`: `undefined` while the session's program runs. */
 type SessionInFolder = { endedAtMs: number | undefined; readonly onChange: () => void };
 type Folder = { readonly sessions: Set<SessionInFolder>; status: GitStatus | undefined };
-
-export type FolderPresence = Disposable & {
-  /** The last known git status; never waits. */
-  readonly status: GitStatus | undefined;
-  ended(): void;
-};
 
 type Parts = {
   /** Programs run in that folder, have ended, or there are no sessions any more. */

@@ -13,15 +13,17 @@ import type {
   TerminalSize,
 } from "../protocol/schemas/session.ts";
 
+/** `frame` is the whole OUTPUT frame (magic VT) that carries `bytes`; it is shared and must not be written to. */
+export type OutputDelivery = {
+  readonly kind: "output";
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+  readonly frame: Uint8Array;
+};
+
 /** An event of a session, in order. `offset`: the number of output bytes before the event. */
 export type Delivery =
-  /** `frame` is the whole OUTPUT frame (magic VT) that carries `bytes`; it is shared and must not be written to. */
-  | {
-      readonly kind: "output";
-      readonly offset: number;
-      readonly bytes: Uint8Array;
-      readonly frame: Uint8Array;
-    }
+  | OutputDelivery
   /** Output before `offset` is not held any more; `bytes` draw the screen on a terminal reset to that size. */
   | {
       readonly kind: "resync";

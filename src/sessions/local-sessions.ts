@@ -214,11 +214,11 @@ export class LocalSessions implements SessionBackend {
   async saveFile(id: string, file: NewFile, signal: AbortSignal): Promise<SavedFile> {
     const session = this.#session(id);
     if (!session.isRunning) throw new ServiceError("session_not_running", `session ${id} has ended`);
-    return await this.#files.save(placeOf(session), file, signal);
+    return await this.#files.save(placeOf(session.stored), file, signal);
   }
 
   async openFile(id: string, path: string, signal: AbortSignal): Promise<Content> {
-    return await this.#files.open(placeOf(this.#session(id)), path, signal);
+    return await this.#files.open(placeOf(this.#session(id).stored), path, signal);
   }
 
   async subscribe(id: string, sink: Sink): Promise<Subscription> {

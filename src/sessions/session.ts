@@ -14,23 +14,23 @@ import {
 } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
 import {
-  type GitStatus,
   type SessionRecord,
   SIGNALS,
   type SignalName,
   sizeText,
   type TerminalSize,
 } from "../protocol/schemas/session.ts";
-import type { Delivery, Sink } from "./backend.ts";
+import type { Delivery, OutputDelivery, Sink } from "./backend.ts";
 import { exitData, type Gap, lostBefore } from "./journal/event.ts";
 import type { Journal } from "./journal/journal.ts";
 import { Foreground } from "./pty/foreground.ts";
-import { OutputBatch, type OutputPiece } from "./pty/output-batch.ts";
+import { OutputBatch } from "./pty/output-batch.ts";
 import { endProcesses, readStat, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
 import type { Pty, PtyExit } from "./pty/pty.ts";
 import { TitleScan } from "./pty/title-scan.ts";
 import type { SessionFiles } from "./storage/control-dir.ts";
 import { type StoredSession, sessionRecord } from "./storage/stored-session.ts";
+import type { FolderPresence } from "./user-folders.ts";
 
 /** Maximum output held for the first subscriber. */
 const MAX_UNSEEN_BYTES = 16 * 1024;
@@ -42,12 +42,6 @@ const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 export type SizeChange = TerminalSize & { readonly offset: number };
 
 type Live = { readonly pty: Pty; readonly journal: Journal; readonly foreground: Foreground };
-
-/** A session in a folder of which the git status is known, or not yet. */
-export type FolderPresence = Disposable & {
-  readonly status: GitStatus | undefined;
-  ended(): void;
-};
 
 type SessionOptions = {
   readonly stored: StoredSession;
@@ -105,7 +99,7 @@ export class Session {
     this.#typedMs = this.#started;
     this.#typed = options.recordInput ? new TextDecoder("utf-8", { ignoreBOM: true }) : undefined;
     this.#lastModified = options.stored.exit?.at ?? options.stored.created;
-    const emit = (piece: OutputPiece): void => this.#output(piece);
+    const emit = (output: OutputDelivery): void => this.#output(output);
     this.#batch = new OutputBatch({ sessionId: this.id, now: options.now, emit });
   }
 
@@ -324,17 +318,17 @@ export class Session {
     throw new ServiceError("session_not_running", `session ${this.id} has ended`);
   }
 
-  #output(piece: OutputPiece): void {
+  #output(output: OutputDelivery): void {
     const live = this.#live;
     if (live === undefined) return;
     const time = this.#time();
     this.#lastModified = new Date().toISOString();
     // Viewers first: starting a disk write takes longer than sending the echo of a key.
-    this.#deliver({ kind: "output", ...piece });
+    this.#deliver(output);
     const wasStopped = live.journal.isStopped;
-    live.journal.append(piece.bytes, time);
+    live.journal.append(output.bytes, time);
     if (live.journal.isStopped !== wasStopped) this.#options.onEvent(this, "session-changed");
-    const { title, hasBell, marks, notification } = this.#titles.scan(piece.bytes);
+    const { title, hasBell, marks, notification } = this.#titles.scan(output.bytes);
     live.foreground.output(marks, notification);
     if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
     if (hasBell) this.#options.onEvent(this, "bell");

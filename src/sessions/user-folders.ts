@@ -2,9 +2,17 @@
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import type { SavedFile } from "../protocol/schemas/file.ts";
+import type { GitStatus } from "../protocol/schemas/session.ts";
 import type { Content, NewFile } from "./backend.ts";
 import { foregroundGroup } from "./pty/process-tree.ts";
-import type { FolderPresence, Session } from "./session.ts";
+import type { StoredSession } from "./storage/stored-session.ts";
+
+/** A session in a folder, until its removal. */
+export type FolderPresence = Disposable & {
+  /** The last known git status; never waits. */
+  readonly status: GitStatus | undefined;
+  ended(): void;
+};
 
 export type StatusSource = AsyncDisposable & {
   /** A session of that system user, by default the host's own, is in the folder. */
@@ -39,18 +47,18 @@ async function noTransfer(): Promise<never> {
 }
 
 /** The foreground program's directory, then that of the session's own program. Throws `forbidden` if its user is unknown. */
-export function placeOf({ id, stored, isRunning }: Session): SessionPlace {
-  const { account, pid, cwd: workingDir } = stored;
+export function placeOf(stored: StoredSession): SessionPlace {
+  const { id, account, pid, cwd: workingDir, exit } = stored;
   if (isUserUnknown(stored)) {
     const message = `session ${id} is of a version that did not note its user: start a new one for files`;
     throw new ServiceError("forbidden", message);
   }
   // The pid of a program that has ended may be another program's.
-  const pids = isRunning ? [foregroundGroup(pid) ?? pid, pid] : [];
+  const pids = exit === undefined ? [foregroundGroup(pid) ?? pid, pid] : [];
   return { account, pids, workingDir };
 }
 
 /** Sessions of versions before 0.2 did not note their system user. */
-export function isUserUnknown({ account, owner }: Pick<Session["stored"], "account" | "owner">): boolean {
+export function isUserUnknown({ account, owner }: Pick<StoredSession, "account" | "owner">): boolean {
   return account === undefined && owner !== undefined && process.getuid?.() === 0;
 }

@@ -1,18 +1,20 @@
 import { outputFrameHeaderBytes, writeOutputFrameHeader } from "../../protocol/frame/frame.ts";
 import { MAX_OUTPUT_FRAME_BYTES, OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../protocol/limits.ts";
+import type { OutputDelivery } from "../backend.ts";
 
-/** Output inside its OUTPUT frame; `bytes` were copied once, from the pty to here. */
-export type OutputPiece = {
-  readonly offset: number;
-  readonly bytes: Uint8Array;
-  readonly frame: Uint8Array;
+type OutputBatchOptions = {
+  readonly sessionId: string;
+  readonly emit: (output: OutputDelivery) => void;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
 };
 
-/** Emits the first bytes of each window at once, such as a key's echo, and a flood in frames of up to 256 KiB or 4 ms. */
+/**
+ * Copies output once, into its frame. Emits the first bytes of each window at once, such as a key's echo, and a flood in
+ * frames of up to 256 KiB or 4 ms.
+ */
 export class OutputBatch {
-  readonly #sessionId: string;
-  readonly #emit: (piece: OutputPiece) => void;
-  readonly #now: () => number;
+  readonly #options: OutputBatchOptions;
   readonly #headerBytes: number;
   #offset = 0;
   #slab: Uint8Array | undefined;
@@ -21,11 +23,8 @@ export class OutputBatch {
   #windowBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `now` in milliseconds, monotonic. */
-  constructor(options: { sessionId: string; emit: (piece: OutputPiece) => void; now: () => number }) {
-    this.#sessionId = options.sessionId;
-    this.#emit = options.emit;
-    this.#now = options.now;
+  constructor(options: OutputBatchOptions) {
+    this.#options = options;
     this.#headerBytes = outputFrameHeaderBytes(options.sessionId);
   }
 
@@ -36,7 +35,7 @@ export class OutputBatch {
 
   /** Copies `chunk`. */
   add(chunk: Uint8Array): void {
-    const now = this.#now();
+    const now = this.#options.now();
     if (now - this.#windowStart >= OUTPUT_BATCH_MS) {
       this.#windowStart = now;
       this.#windowBytes = 0;
@@ -57,11 +56,12 @@ export class OutputBatch {
     const keepsSlab = length * 2 >= slab.length;
     const frame = keepsSlab ? slab.subarray(0, length) : slab.slice(0, length);
     if (keepsSlab) this.#slab = undefined;
-    writeOutputFrameHeader(frame, this.#sessionId, this.#offset, this.#used);
-    const piece = { offset: this.#offset, bytes: frame.subarray(this.#headerBytes), frame };
+    const { sessionId, emit } = this.#options;
+    const offset = this.#offset;
+    writeOutputFrameHeader(frame, sessionId, offset, this.#used);
     this.#offset += this.#used;
     this.#used = 0;
-    this.#emit(piece);
+    emit({ kind: "output", offset, bytes: frame.subarray(this.#headerBytes), frame });
   }
 
   /** Gives back the memory of an idle session. */

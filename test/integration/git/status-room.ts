@@ -5,7 +5,8 @@ import { LiveStatus } from "../../../src/git/status/live-status.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import type { GitStatus } from "../../../src/protocol/schemas/session.ts";
-import { type FolderPresence, SessionFolders } from "../../../src/repositories/session-folders.ts";
+import { SessionFolders } from "../../../src/repositories/session-folders.ts";
+import type { FolderPresence } from "../../../src/sessions/user-folders.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 const CHANGE_TIMEOUT_MS = 60_000;

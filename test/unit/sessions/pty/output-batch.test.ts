@@ -3,15 +3,16 @@ import { expect, test } from "vitest";
 import { concatBytes } from "../../../../src/lib/data/collect.ts";
 import { encodeOutputFrame } from "../../../../src/protocol/frame/frame.ts";
 import { OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../../../src/protocol/limits.ts";
-import { OutputBatch, type OutputPiece } from "../../../../src/sessions/pty/output-batch.ts";
+import type { OutputDelivery } from "../../../../src/sessions/backend.ts";
+import { OutputBatch } from "../../../../src/sessions/pty/output-batch.ts";
 
 const MAX_PIECE_BYTES = 256 * 1024;
 
 function recorder() {
-  const pieces: OutputPiece[] = [];
+  const pieces: OutputDelivery[] = [];
   const clock = { ms: 1000 };
   const emitted = Promise.withResolvers<void>();
-  const emit = (piece: OutputPiece): void => {
+  const emit = (piece: OutputDelivery): void => {
     pieces.push(piece);
     emitted.resolve();
   };
@@ -20,7 +21,7 @@ function recorder() {
 }
 
 const filled = (length: number, value = 120): Uint8Array => new Uint8Array(length).fill(value);
-const lengths = (pieces: readonly OutputPiece[]): number[] => pieces.map(({ bytes }) => bytes.length);
+const lengths = (pieces: readonly OutputDelivery[]): number[] => pieces.map(({ bytes }) => bytes.length);
 
 test("a little output leaves at once, each piece in a frame of its own", () => {
   const { pieces, batch } = recorder();
