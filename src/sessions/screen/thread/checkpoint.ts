@@ -3,8 +3,10 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { MAX_TERMINAL_SIZE } from "../../../protocol/limits.ts";
+import { ScreenTerminal } from "../terminal/terminal.ts";
 import { ScreenFile } from "./file.ts";
-import type { Screen, ScreenSource } from "./message.ts";
+import { type Screen, type ScreenSource, sizeAt } from "./message.ts";
+import type { ParsedScreen } from "./parse.ts";
 
 const LINE_FEED = 0x0a;
 const CRC_BYTES = 4;
@@ -20,43 +22,48 @@ const Header = z.object({
   precedingCrc: z.number(),
 });
 
-/** Does not wait for the disk: the checksum reveals a torn file after a crash. */
-export function writeCheckpoint({ output, checkpointPath: path }: ScreenSource, screen: Screen): void {
+/** Writes the checkpoint, if possible. Does not wait for the disk: the checksum reveals a torn file after a crash. */
+export function saveScreen(screen: ParsedScreen, source: ScreenSource, drawing: Screen["bytes"]): void {
+  const { offset, size } = screen;
+  const { output, checkpointPath: path } = source;
   if (path === undefined) return;
-  const { offset, size, bytes } = screen;
-  const header: z.infer<typeof Header> = {
-    version: 2,
-    offset,
-    size,
-    precedingCrc: precedingCrc(output, offset),
-  };
-  const checked = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), bytes]);
-  const crc = Buffer.alloc(CRC_BYTES);
-  crc.writeUInt32LE(crc32(checked));
-  writeFileSync(`${path}.tmp`, Buffer.concat([crc, checked]), { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
-}
-
-/** Undefined without a checkpoint that fits the output: everything is parsed again. */
-export function readCheckpoint(source: ScreenSource): Screen | undefined {
   try {
-    return source.checkpointPath === undefined
-      ? undefined
-      : parse(readFileSync(source.checkpointPath), source);
+    const crcBefore = precedingCrc(output, offset);
+    const header: z.infer<typeof Header> = { version: 2, offset, size, precedingCrc: crcBefore };
+    const checked = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), drawing]);
+    const crc = Buffer.alloc(CRC_BYTES);
+    crc.writeUInt32LE(crc32(checked));
+    writeFileSync(`${path}.tmp`, Buffer.concat([crc, checked]), { mode: 0o600 });
+    renameSync(`${path}.tmp`, path);
+    screen.checkpoint = offset;
   } catch {
-    return undefined;
+    // The disk is full, or the session was removed meanwhile.
   }
 }
 
-/** Throws if the output cannot be read. */
-function parse(found: Buffer<ArrayBuffer>, { output, upTo }: ScreenSource): Screen | undefined {
-  const checked = found.subarray(CRC_BYTES);
-  if (found.length < CRC_BYTES || found.readUInt32LE() !== crc32(checked)) return undefined;
-  const end = checked.indexOf(LINE_FEED);
-  const header = Header.safeParse(JSON.parse(checked.toString("latin1", 0, end))).data;
-  if (header === undefined || header.offset > upTo) return undefined;
-  if (header.precedingCrc !== precedingCrc(output, header.offset)) return undefined;
-  return { offset: header.offset, size: header.size, bytes: checked.subarray(end + 1) };
+/** The screen at the checkpoint. Without one that fits the output, that of no output: everything is parsed again. */
+export function restoreScreen(source: ScreenSource): ParsedScreen {
+  const found = readCheckpoint(source);
+  const { offset, size } = found ?? { offset: 0, size: sizeAt(source.sizes, 0) };
+  const terminal = new ScreenTerminal(size);
+  if (found !== undefined) terminal.write(found.drawing);
+  return { terminal, size, offset, checkpoint: offset };
+}
+
+function readCheckpoint({ output, checkpointPath, upTo }: ScreenSource) {
+  if (checkpointPath === undefined) return undefined;
+  try {
+    const found = readFileSync(checkpointPath);
+    const checked = found.subarray(CRC_BYTES);
+    const end = checked.indexOf(LINE_FEED);
+    if (found.readUInt32LE() !== crc32(checked)) return undefined;
+    const { offset, size, precedingCrc: crc } = Header.parse(JSON.parse(checked.toString("latin1", 0, end)));
+    if (offset > upTo || crc !== precedingCrc(output, offset)) return undefined;
+    return { offset, size, drawing: checked.subarray(end + 1) };
+  } catch {
+    // There is none, it is of another version, or the output cannot be read.
+    return undefined;
+  }
 }
 
 function precedingCrc(output: ScreenSource["output"], offset: number): number {

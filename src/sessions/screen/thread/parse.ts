@@ -2,9 +2,8 @@
 // reset of the terminal, and skips plain output that has scrolled out.
 import type { TerminalSize } from "../../../protocol/schemas/session.ts";
 import { ScreenTerminal } from "../terminal/terminal.ts";
-import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { BLOCK_BYTES, ScreenFile } from "./file.ts";
-import { isSameSize, type Screen, type ScreenSource, sizeAt } from "./message.ts";
+import { isSameSize, type ScreenSource, sizeAt } from "./message.ts";
 import { findShortcut, scanPlain } from "./plain-output.ts";
 
 /** Parsed in one step. */
@@ -25,25 +24,6 @@ export type ParsedScreen = {
   /** Offset of the checkpoint on disk; 0 without one. */
   checkpoint: number;
 };
-
-export function restoreScreen(source: ScreenSource): ParsedScreen {
-  const found = readCheckpoint(source);
-  const { offset, size } = found ?? { offset: 0, size: sizeAt(source.sizes, 0) };
-  const terminal = new ScreenTerminal(size);
-  if (found !== undefined) terminal.write(found.bytes);
-  return { terminal, size, offset, checkpoint: offset };
-}
-
-/** Writes the checkpoint to disk, if possible. */
-export function saveScreen(screen: ParsedScreen, source: ScreenSource, drawing: Screen["bytes"]): void {
-  const { offset, size } = screen;
-  try {
-    writeCheckpoint(source, { offset, size, bytes: drawing });
-    screen.checkpoint = offset;
-  } catch {
-    // The disk is full, or the session was removed meanwhile.
-  }
-}
 
 /** Changes `screen` to that at the end of the source; incomplete before. Throws when the output cannot be read. */
 export function* parseOutput(screen: ParsedScreen, source: ScreenSource): Generator<void> {

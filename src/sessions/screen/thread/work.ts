@@ -2,8 +2,9 @@ import { encodeSnapshot } from "../../../protocol/frame/snapshot.ts";
 import { screenCells } from "../terminal/cells.ts";
 import type { ScreenTerminal } from "../terminal/terminal.ts";
 import { screenText } from "../terminal/text.ts";
+import { restoreScreen, saveScreen } from "./checkpoint.ts";
 import { isSameSize, type Screen, type ScreenSource, type ScreenView, sizeAt } from "./message.ts";
-import { type ParsedScreen, parseOutput, restoreScreen, saveScreen } from "./parse.ts";
+import { type ParsedScreen, parseOutput } from "./parse.ts";
 
 /** Distance between checkpoints. */
 const CHECKPOINT_BYTES = 1024 * 1024;

@@ -4,13 +4,9 @@ import { expect, test } from "vitest";
 import { concatBytes } from "../../../../../src/lib/data/collect.ts";
 import type { TerminalSize } from "../../../../../src/protocol/schemas/session.ts";
 import { ScreenTerminal } from "../../../../../src/sessions/screen/terminal/terminal.ts";
+import { restoreScreen, saveScreen } from "../../../../../src/sessions/screen/thread/checkpoint.ts";
 import type { ScreenSource } from "../../../../../src/sessions/screen/thread/message.ts";
-import {
-  type ParsedScreen,
-  parseOutput,
-  restoreScreen,
-  saveScreen,
-} from "../../../../../src/sessions/screen/thread/parse.ts";
+import { type ParsedScreen, parseOutput } from "../../../../../src/sessions/screen/thread/parse.ts";
 import { ScreenJournal } from "../../screen-journal.ts";
 import { stateOf } from "../../terminal-state.ts";
 import { output, size } from "../../terminal-stream.ts";
