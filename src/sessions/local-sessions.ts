@@ -66,7 +66,6 @@ export class LocalSessions implements SessionBackend {
   readonly meter: SessionMeter;
   readonly #options: LocalSessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  readonly #starting = new Set<string>();
   readonly #events = new Emitter<ServerEvent>();
   /** This process, as new sessions store it. */
   readonly #host = { pid: process.pid, startTicks: startTicks(process.pid) };
@@ -147,22 +146,15 @@ export class LocalSessions implements SessionBackend {
   async create(request: CreateSession): Promise<SessionRecord> {
     if (this.#isClosed) throw shuttingDown();
     const { id = randomUUID(), owner, transient } = request;
-    if (this.#sessions.has(id) || this.#starting.has(id)) {
-      throw new ServiceError("session_exists", `there is a session ${id} already`);
-    }
-    this.#starting.add(id);
-    try {
-      const { account, env, cgroups } = this.#options;
-      const plan = await planLaunch(request, { id, account, env, cgroups });
-      const runsAs = request.account === account.user ? undefined : request.account;
-      const whose = { id, key: randomUUID(), owner, account: runsAs, transient, host: this.#host };
-      const { session, record } = await this.#launch(newStoredSession(plan, whose), plan);
-      await this.#disk.writeFirstRecord(session, record);
-      this.#keep(this.#disk.syncFirstRecord(session, record));
-      return session.record;
-    } finally {
-      this.#starting.delete(id);
-    }
+    if (this.#sessions.has(id)) throw new ServiceError("session_exists", `there is a session ${id} already`);
+    const { account, env, cgroups } = this.#options;
+    const plan = await planLaunch(request, { id, account, env, cgroups });
+    const runsAs = request.account === account.user ? undefined : request.account;
+    const whose = { id, key: randomUUID(), owner, account: runsAs, transient, host: this.#host };
+    const { session, record } = await this.#launch(newStoredSession(plan, whose), plan);
+    await this.#disk.writeFirstRecord(session, record);
+    this.#keep(this.#disk.syncFirstRecord(session, record));
+    return session.record;
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
