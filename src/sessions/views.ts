@@ -1,5 +1,4 @@
 // The views of a session's output, from its journal and its screen (contract 2.5).
-import { stat } from "node:fs/promises";
 import { ServiceError } from "../protocol/errors.ts";
 import { encodeResync } from "../protocol/frame/resync.ts";
 import type { Content, View } from "./backend.ts";
@@ -41,11 +40,9 @@ export async function openView(
 async function recording(session: Session, follow: Follow | undefined): Promise<Content> {
   const type = "application/x-asciicast";
   const headers = { "content-disposition": `attachment; filename="${session.id}.cast"` };
-  const written = session.isRunning ? undefined : await stat(session.files.recording).catch(() => undefined);
-  if (written !== undefined) {
-    const body = readBytes(session.files.recording, 0, written.size);
-    return { type, headers, length: written.size, body };
-  }
+  const { recording: path } = session.files;
+  const length = session.isRunning ? 0 : await fileBytes(path).catch(() => 0);
+  if (length > 0) return { type, headers, length, body: readBytes(path, 0, length) };
   await session.journal?.flushed();
   return { type, headers, body: castText(session.stored, session.files, follow) };
 }

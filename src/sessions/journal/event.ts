@@ -4,14 +4,13 @@ import type { ExitReason } from "../../protocol/schemas/session.ts";
 
 /** o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit (`exitData`). g: a gap up to offset. */
 const KINDS = ["o", "r", "m", "i", "x", "g"] as const;
-export type JournalEventKind = (typeof KINDS)[number];
 
 export type JournalEvent = {
   /** Seconds since the session began, with microseconds. */
   readonly time: number;
   /** Bytes of output before the event; for output: after it. */
   readonly offset: number;
-  readonly kind: JournalEventKind;
+  readonly kind: (typeof KINDS)[number];
   readonly data?: string;
 };
 

@@ -1,19 +1,14 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
-import { gapLabel, gapOf, type JournalEvent, type JournalEventKind, parseEventLine } from "./event.ts";
+import { gapLabel, gapOf, type JournalEvent, parseEventLine } from "./event.ts";
 
 const READ_BYTES = 256 * 1024;
 const EVENT_READ_BYTES = 64 * 1024;
 
 export type JournalEntry =
   | { readonly kind: "o"; readonly time: number; readonly bytes: Uint8Array }
-  | {
-      readonly kind: Exclude<JournalEventKind, "o" | "g">;
-      readonly time: number;
-      readonly offset: number;
-      readonly data: string;
-    };
+  | { readonly kind: "r" | "m" | "i" | "x"; readonly time: number; readonly data: string };
 
 /** Called at the end of the file: resolves to true when there is more, to false at the end. */
 export type Follow = () => Promise<boolean>;
@@ -29,9 +24,9 @@ export async function* readJournal(files: SessionFiles, follow?: Follow): AsyncG
       const gap = gapOf(event);
       if (gap === undefined) continue;
       lost += gap.to - gap.from;
-      yield { kind: "m", time, offset, data: gapLabel(gap) };
+      yield { kind: "m", time, data: gapLabel(gap) };
     } else if (kind !== "o") {
-      yield { kind, time, offset, data };
+      yield { kind, time, data };
     } else if (output !== undefined) {
       while (position < offset - lost) {
         const bytes = await readAt(output, position, Math.min(READ_BYTES, offset - lost - position));

@@ -6,12 +6,12 @@ export type Account = { readonly user: string; readonly home: string; readonly s
 
 export type BaseEnv = Readonly<Record<string, string | undefined>>;
 
-/** Variables of init for the server. */
-const OF_INIT = /^(NOTIFY_SOCKET|LISTEN_.*|WATCHDOG_.*|CREDENTIALS_DIRECTORY|INVOCATION_ID|JOURNAL_STREAM)$/;
-/** Variables of the shell and the terminal that the server was started from. */
-const OF_ANOTHER_SHELL = /^(_|OLDPWD|SHLVL|COLUMNS|LINES|SSH_TTY)$/;
-const OF_ANOTHER_TERMINAL = /^(TERM_.*|TERMCAP|WINDOW|WINDOWID|STY|TMUX|TMUX_PANE|VTE_VERSION)$/;
-const LEFT_OUT = [OF_INIT, OF_ANOTHER_SHELL, OF_ANOTHER_TERMINAL];
+/** Variables of init for the server, and of the shell and the terminal that the server was started from. */
+const LEFT_OUT = [
+  /^(NOTIFY_SOCKET|LISTEN_.*|WATCHDOG_.*|CREDENTIALS_DIRECTORY|INVOCATION_ID|JOURNAL_STREAM)$/,
+  /^(_|OLDPWD|SHLVL|COLUMNS|LINES|SSH_TTY)$/,
+  /^(TERM_.*|TERMCAP|WINDOW|WINDOWID|STY|TMUX|TMUX_PANE|VTE_VERSION)$/,
+];
 /** Variables of npm for scripts. */
 const OF_NPM = /^(npm_.*|INIT_CWD|NODE|COLOR)$/;
 /** Folders that npm prepends to the PATH of a script. */

@@ -67,16 +67,14 @@ function empty(group: string, leaf: string): void {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const processes = processesIn(group);
     if (processes.length === 0) return;
-    for (const pid of processes) move(pid, leaf);
-  }
-}
-
-function move(pid: number, group: string): void {
-  try {
-    writeFileSync(`${group}/cgroup.procs`, `${pid}`);
-  } catch (error) {
-    // It has ended.
-    if (!isErrno(error, "ESRCH")) throw error;
+    for (const pid of processes) {
+      try {
+        writeFileSync(`${leaf}/cgroup.procs`, `${pid}`);
+      } catch (error) {
+        // It has ended.
+        if (!isErrno(error, "ESRCH")) throw error;
+      }
+    }
   }
 }
 

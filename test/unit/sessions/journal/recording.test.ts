@@ -22,7 +22,7 @@ function output(time: number, bytes: Uint8Array): JournalEntry {
 }
 
 function noted(kind: "i" | "r" | "m", time: number, data: string): JournalEntry {
-  return { kind, time, offset: 0, data };
+  return { kind, time, data };
 }
 
 /** The text of all output lines, as a player puts it together; each line is checked to be one JSON array. */
