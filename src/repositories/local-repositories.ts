@@ -14,7 +14,7 @@ import type { ServerEvent } from "../protocol/frame/event.ts";
 import { GitEvent, NotificationQuery } from "../protocol/schemas/follow.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Account, BaseEnv } from "../sessions/run-as/launch-env.ts";
-import { identityOf, userRunner } from "../sessions/run-as/run-as.ts";
+import { userRunner } from "../sessions/run-as/run-as.ts";
 import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/run-as/runner.ts";
 import type { UserCgroups } from "../sessions/run-as/user-cgroups.ts";
 import type { FolderPresence, UserFiles } from "../sessions/user-folders.ts";
@@ -212,7 +212,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     if (account === undefined) return OWN_IDENTITY;
     const known = this.#verified.get(account);
     if (known !== undefined) return await known;
-    const identity = identityOf(account);
+    const identity = userRunner(account, this.#parts.env, undefined).then((runner) => runner.identity);
     this.#verified.set(account, identity);
     return await identity;
   }

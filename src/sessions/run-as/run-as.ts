@@ -43,18 +43,17 @@ export async function userRunner(
   cgroups: UserCgroups | undefined,
 ): Promise<Runner> {
   const account = await accountOf(name);
-  const [, { env, umask }, standing] = await Promise.all([
+  const [, { env, umask }, { groups, limits }] = await Promise.all([
     refuseClosed(account),
     accountEnv(account, hostEnv),
     standingOf(account),
   ]);
-  const { groups, limits } = standing;
   const bounded = { ...limits, nproc: atMost(MAX_PROCESSES, limits.nproc) };
   const group = cgroups === undefined ? {} : { TTYHQ_CGROUP_PROCS: cgroups.procsOf(account.uid) };
   const identity = [`${account.uid}`, `${account.gid}`, groups.join(","), umask, formatLimits(bounded)];
   return {
     account: { user: account.name, home: account.home, shell: account.shell },
-    identity: identityText(account, standing),
+    identity: JSON.stringify([account, groups, limits]),
     env,
     directoryProblem: async (path) => {
       const { code, stderr } = await ask(name, ["directory", ...identity, path]);
@@ -73,17 +72,6 @@ export async function userRunner(
       args: ["worker", ...identity, "/", file, ...args],
     }),
   };
-}
-
-/** The current ids, groups and limits of that user. Rejects as `userRunner` does. */
-export async function identityOf(name: string): Promise<string> {
-  const account = await accountOf(name);
-  const [, standing] = await Promise.all([refuseClosed(account), standingOf(account)]);
-  return identityText(account, standing);
-}
-
-function identityText(account: SystemAccount, { groups, limits }: UserStanding): string {
-  return JSON.stringify([account, groups, limits]);
 }
 
 async function accountOf(name: string): Promise<SystemAccount> {

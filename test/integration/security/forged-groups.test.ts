@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { identityOf } from "../../../src/sessions/run-as/run-as.ts";
+import { userRunner } from "../../../src/sessions/run-as/run-as.ts";
 import { SystemUser } from "../auth/system-user.ts";
 
 const FORGERIES = 3;
@@ -58,7 +58,8 @@ test.runIf(process.getuid?.() === 0 && process.platform === "linux" && mayTrace(
     });
     const ended = once(attacker, "exit");
     const found: unknown[] = [];
-    const lookUp = async (): Promise<unknown> => JSON.parse(await identityOf(user.name))[1];
+    const lookUp = async (): Promise<unknown> =>
+      JSON.parse((await userRunner(user.name, {}, undefined)).identity)[1];
     const forgeries = (): number => said.split("forged\n").length - 1;
     try {
       await eventually(async () => said.includes("ready") || undefined, "the attacker");
