@@ -21,8 +21,8 @@ import type {
 import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 import { Journal, type JournalFiles } from "./journal/journal.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
-import { type PtyExit, spawnPty } from "./pty/pty.ts";
-import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
+import { type Pty, type PtyExit, type PtyProgram, spawnPty } from "./pty/pty.ts";
+import { type Account, planLaunch } from "./run-as/launch.ts";
 import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
 import { Session } from "./session.ts";
@@ -151,7 +151,7 @@ export class LocalSessions implements SessionBackend {
     const plan = await planLaunch(request, { id, account, env, cgroups });
     const runsAs = request.account === account.user ? undefined : request.account;
     const whose = { id, key: randomUUID(), owner, account: runsAs, transient, host: this.#host };
-    const { session, record } = await this.#launch(newStoredSession(plan, whose), plan);
+    const { session, record } = await this.#launch(newStoredSession(plan, whose), plan.inTerminal);
     await this.#disk.writeFirstRecord(session, record);
     this.#keep(this.#disk.syncFirstRecord(session, record));
     return session.record;
@@ -237,25 +237,29 @@ export class LocalSessions implements SessionBackend {
     await this.#care[Symbol.asyncDispose]();
   }
 
+  /** The session is running when its start is emitted, before any other event about it. */
   async #launch(
     stored: StoredSession,
-    plan: LaunchPlan,
+    program: PtyProgram,
   ): Promise<{ readonly session: Session; readonly record: FileHandle }> {
     const { id } = stored;
     const { controlDir, now, recordInput } = this.#options;
     const files = controlDir.session(id);
-    const folder = await createFolder(id, files, this.#descriptors);
-    const { record } = folder;
+    const { journal, record } = await createFolder(id, files, this.#descriptors);
     try {
       if (this.#isClosed) throw shuttingDown();
-      const session = new Session({
-        ...{ files, stored, now, recordInput },
-        ...{ onEvent: this.#emit, meter: this.meter },
-      });
-      this.#start(session, plan, this.#journal(session, folder.journal));
+      const own = { onEvent: this.#emit, now, recordInput, meter: this.meter };
+      const session = new Session({ ...own, files, stored });
+      const onEnd = (exit: PtyExit): void => this.#keep(this.#finish(session, exit));
+      const spawn = (): Pty => spawnPty(program, { onOutput: session.receive, onEnd });
+      session.start(this.#journal(session, journal), () => outsideTraces(spawn));
+      this.meter.started += 1;
+      this.#sessions.set(id, session);
+      this.#enterFolder(session);
+      this.#emit(session, "session-start");
       return { session, record };
     } catch (error) {
-      await Promise.all([folder.journal.close(), record.close()]);
+      await Promise.all([journal.close(), record.close()]);
       await rm(files.directory, { recursive: true, force: true });
       throw error instanceof ServiceError ? error : launchFailed(error, files.directory);
     }
@@ -281,20 +285,6 @@ export class LocalSessions implements SessionBackend {
       },
       files,
     );
-  }
-
-  /** Synchronous: no event about the session precedes its start. */
-  #start(session: Session, plan: LaunchPlan, journal: Journal): void {
-    const listener = {
-      onOutput: session.receive,
-      onEnd: (exit: PtyExit) => this.#keep(this.#finish(session, exit)),
-    };
-    const pty = session.start(journal, () => outsideTraces(() => spawnPty(plan.inTerminal, listener)));
-    this.meter.started += 1;
-    session.noteStart(startTicks(pty.pid));
-    this.#sessions.set(session.id, session);
-    this.#enterFolder(session);
-    this.#emit(session, "session-start");
   }
 
   /** Sessions whose system user is unknown get no git status. */

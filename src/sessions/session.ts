@@ -25,7 +25,7 @@ import { exitData, type Gap, lostBefore } from "./journal/event.ts";
 import type { Journal } from "./journal/journal.ts";
 import { Foreground } from "./pty/foreground.ts";
 import { OutputBatch } from "./pty/output-batch.ts";
-import { endProcesses, readStat, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
+import { endProcesses, readStat, sessionProcesses, signalProcess, startTicks } from "./pty/process-tree.ts";
 import type { Pty, PtyExit } from "./pty/pty.ts";
 import { TitleScan } from "./pty/title-scan.ts";
 import type { SessionFiles } from "./storage/control-dir.ts";
@@ -103,7 +103,7 @@ export class Session {
     this.#batch = new OutputBatch({ sessionId: this.id, now: options.now, emit });
   }
 
-  start(journal: Journal, spawn: () => Pty): Pty {
+  start(journal: Journal, spawn: () => Pty): void {
     const pty = spawn();
     const foreground = new Foreground({
       ...{ pid: pty.pid, now: this.#options.now, typedMs: () => this.#typedMs },
@@ -112,13 +112,8 @@ export class Session {
     this.#live = { pty, journal, foreground };
     this.#journal = journal;
     this.#unseen = [];
-    this.#stored = { ...this.#stored, pid: pty.pid };
+    this.#stored = { ...this.#stored, pid: pty.pid, startTicks: startTicks(pty.pid) };
     journal.note({ time: 0, offset: 0, kind: "r", data: sizeText(this.size) });
-    return pty;
-  }
-
-  noteStart(startTicks: number | undefined): void {
-    this.#stored = { ...this.#stored, startTicks };
   }
 
   /** While it is paused, the program blocks as soon as the kernel holds about 12 KB of its output. */
@@ -298,8 +293,8 @@ export class Session {
   async #end(): Promise<void> {
     this.#isEndRequested = true;
     // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
-    const startTicks = this.#stored.startTicks ?? readStat(this.#stored.pid)?.startTicks;
-    await endProcesses(this.#stored.pid, startTicks, { graceMs: KILL_GRACE_MS });
+    const { pid, startTicks = readStat(pid)?.startTicks } = this.#stored;
+    await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
     await this.#exited.promise;
   }
 

@@ -17,21 +17,25 @@ const STORED = {
 const SOURCE = new URL("../../../src/sessions/", import.meta.url).href;
 
 test.concurrent.each([
-  { known: "is known", note: "session.noteStart(startTicks(child.pid));" },
-  { known: "is not known", note: "" },
+  { known: "is known", take: "" },
+  { known: "is not known", take: 'try { for (;;) taken.push(openSync("/dev/null")); } catch {}' },
 ])(
   "a session whose start $known and that could not be ended for want of a file descriptor is ended when it is asked for again",
-  async ({ note }) => {
+  async ({ take }) => {
     const before = `
       import { spawn } from "node:child_process";
-      import { startTicks } from "${SOURCE}pty/process-tree.ts";
       import { Session } from "${SOURCE}session.ts";
       const child = spawn("sleep", ["60"], { detached: true, stdio: "ignore" });
       const options = { files: {}, sizes: [], recordInput: false, onEvent() {}, now: () => performance.now() };
       const session = new Session({ ...options, stored: ${JSON.stringify(STORED)} });
       const journal = { note() {}, flushed: async () => {}, close: async () => {} };
-      session.start(journal, () => ({ pid: child.pid }));
-      ${note}
+      const taken = [];
+      session.start(journal, () => {
+        ${take}
+        return { pid: child.pid };
+      });
+      taken.forEach((fd) => closeSync(fd));
+      if ((session.stored.startTicks === undefined) !== ${take !== ""}) throw new Error("another start");
       child.once("exit", (_, signal) => session.finish({ exitCode: 129, signal }));
       const end = () => session.end().then(() => session.record.exitSignal, ({ code }) => code);
     `;
