@@ -32,12 +32,7 @@ import { recoverSessions } from "./storage/recovery.ts";
 import { type Keep, Retention } from "./storage/retention.ts";
 import { SessionDisk } from "./storage/session-disk.ts";
 import { createFolder, launchFailed } from "./storage/session-folder.ts";
-import {
-  isOfAnotherHost,
-  newStoredSession,
-  type StoredSession,
-  withoutOwnName,
-} from "./storage/stored-session.ts";
+import { isOfAnotherHost, type StoredSession, withoutOwnName } from "./storage/stored-session.ts";
 import { isUserUnknown, NO_FILES, placeOf, type StatusSource, type UserFiles } from "./user-folders.ts";
 import { openView } from "./views.ts";
 
@@ -150,8 +145,11 @@ export class LocalSessions implements SessionBackend {
     const { account, env, cgroups } = this.#options;
     const plan = await planLaunch(request, { id, account, env, cgroups });
     const runsAs = request.account === account.user ? undefined : request.account;
-    const whose = { id, key: randomUUID(), owner, account: runsAs, transient, host: this.#host };
-    const { session, record } = await this.#launch(newStoredSession(plan, whose), plan.inTerminal);
+    const stored = {
+      ...{ id, key: randomUUID(), ...plan.session, owner, account: runsAs, transient },
+      ...{ created: new Date().toISOString(), pid: 0, host: this.#host },
+    };
+    const { session, record } = await this.#launch(stored, plan.program);
     await this.#disk.writeFirstRecord(session, record);
     this.#keep(this.#disk.syncFirstRecord(session, record));
     return session.record;

@@ -4,6 +4,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { type CreateSession, isVibeTunnelSpelling } from "../../protocol/schemas/session.ts";
 import { placesOf } from "../pty/program-path.ts";
 import type { PtyProgram } from "../pty/pty.ts";
+import type { StoredSession } from "../storage/stored-session.ts";
 import { type Account, type BaseEnv, launchEnv } from "./launch-env.ts";
 import { userRunner } from "./run-as.ts";
 import { ownRunner, type Runner } from "./runner.ts";
@@ -20,14 +21,11 @@ export type LaunchContext = {
   readonly cgroups?: UserCgroups | undefined;
 };
 
-/** A program ready to start; `command`: the program and its arguments for the record. */
-export type LaunchPlan = PtyProgram & {
-  readonly name: string;
-  readonly command: readonly string[];
-  /** It starts in the home directory: the requested one is not accessible. */
-  readonly isCwdFallback: boolean;
-  /** The program in the terminal: itself, or the one that switches to the user. */
-  readonly inTerminal: PtyProgram;
+export type LaunchPlan = {
+  /** The program in the terminal: the requested one, or the one that switches to its user. */
+  readonly program: PtyProgram;
+  /** The session's part of its stored record. */
+  readonly session: Omit<StoredSession, "id" | "created" | "pid">;
 };
 
 /** Throws `invalid_request`, `invalid_cwd`, `command_not_found`; for another user also `forbidden`, `launch_failed`. */
@@ -36,17 +34,20 @@ export async function planLaunch(request: CreateSession, context: LaunchContext)
   const { home, shell } = runner.account;
   const env = launchEnv(runner.env, request.env ?? {}, { id: context.id, account: runner.account });
   const [file, ...args] = commandWords(request, env.SHELL ?? shell);
-  const asked = askedDirectory(request, home) ?? home;
-  const searching = findProgram(runner, file, env.PATH ?? "", asked);
+  const asked = askedDirectory(request, home);
+  const searching = findProgram(runner, file, env.PATH ?? "", asked ?? home);
   searching.catch(() => undefined);
-  const { cwd, isCwdFallback } = await usableDirectory(runner, request);
-  await (cwd === asked ? searching : findProgram(runner, file, env.PATH ?? "", cwd));
-  const name =
-    request.name === undefined || request.name === "" ? defaultName(request, file, cwd, home) : request.name;
-  const size = { cols: request.cols, rows: request.rows };
-  const program = { file, args, cwd, size, env: { ...env, PWD: cwd } };
-  const command = [file, ...args];
-  return { ...program, name, command, isCwdFallback, inTerminal: runner.inTerminal(program) };
+  const { cwd, cwdFallback } = await usableDirectory(runner, asked, request);
+  await (cwd === (asked ?? home) ? searching : findProgram(runner, file, env.PATH ?? "", cwd));
+  const { cols, rows, name = "" } = request;
+  const size = { cols, rows, initialCols: cols, initialRows: rows };
+  return {
+    program: runner.inTerminal({ file, args, cwd, size: { cols, rows }, env: { ...env, PWD: cwd } }),
+    session: {
+      ...{ name: name === "" ? defaultName(request, file, cwd, home) : name, command: [file, ...args] },
+      ...{ cwd, cwdFallback, shell: env.SHELL ?? shell, ...size },
+    },
+  };
 }
 
 async function runnerOf({ account }: CreateSession, own: LaunchContext): Promise<Runner> {
@@ -89,16 +90,16 @@ function expandHome(path: string, home: string): string {
  */
 async function usableDirectory(
   runner: Runner,
+  asked: string | undefined,
   request: CreateSession,
-): Promise<{ readonly cwd: string; readonly isCwdFallback: boolean }> {
+): Promise<Pick<StoredSession, "cwd" | "cwdFallback">> {
   const { home } = runner.account;
-  const asked = askedDirectory(request, home);
   const problem = asked === undefined ? undefined : await runner.directoryProblem(asked);
-  if (asked !== undefined && problem === undefined) return { cwd: asked, isCwdFallback: false };
+  if (asked !== undefined && problem === undefined) return { cwd: asked };
   if (asked !== undefined && !isVibeTunnelSpelling(request))
     throw new ServiceError("invalid_cwd", `${problem}: ${asked}`, { details: { cwd: asked } });
   const isHomeUsable = (await runner.directoryProblem(home)) === undefined;
-  return { cwd: isHomeUsable ? home : "/", isCwdFallback: asked !== undefined };
+  return { cwd: isHomeUsable ? home : "/", cwdFallback: asked === undefined ? undefined : true };
 }
 
 /**

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { ExitReason, type SessionRecord } from "../../protocol/schemas/session.ts";
 import { isRunning, startTicks } from "../pty/process-tree.ts";
-import type { LaunchPlan } from "../run-as/launch.ts";
 
 /** The content of `session.json`. */
 export const StoredSession = z.object({
@@ -15,7 +14,7 @@ export const StoredSession = z.object({
   account: z.string().optional(),
   command: z.array(z.string()),
   cwd: z.string(),
-  /** The requested directory is not accessible. */
+  /** `cwd` is the home directory: the requested one is not accessible. */
   cwdFallback: z.literal(true).optional(),
   /** ISO 8601. */
   created: z.string(),
@@ -46,19 +45,6 @@ export const StoredSession = z.object({
     .optional(),
 });
 export type StoredSession = z.infer<typeof StoredSession>;
-
-/** The record of a session that is about to start. */
-export function newStoredSession(
-  { name, command, cwd, size, env, isCwdFallback }: LaunchPlan,
-  whose: Pick<StoredSession, "id" | "key" | "owner" | "account" | "transient" | "host">,
-): StoredSession {
-  return {
-    ...{ ...whose, name, command: [...command], cwd, pid: 0, shell: env.SHELL ?? "/bin/sh" },
-    cwdFallback: isCwdFallback ? true : undefined,
-    created: new Date().toISOString(),
-    ...{ ...size, initialCols: size.cols, initialRows: size.rows },
-  };
-}
 
 /** Older versions stored the server's user as owner of the server's own sessions. A user of an HQ may have that name. */
 export function withoutOwnName({ owner, ...stored }: StoredSession, serverUser: string): StoredSession {

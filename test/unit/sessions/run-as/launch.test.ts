@@ -49,8 +49,8 @@ describe("the command", () => {
   ])("%s", async (_, body, command) => {
     await using home = await makeHome();
     const planned = await plan(body, home.context);
-    expect(planned.command).toEqual(command);
-    expect([planned.file, ...planned.args]).toEqual(command);
+    expect(planned.session.command).toEqual(command);
+    expect([planned.program.file, ...planned.program.args]).toEqual(command);
   });
 
   test("args without a string to go with are refused", async () => {
@@ -69,7 +69,7 @@ describe("the command", () => {
     ["a name on the PATH that the request brings", { command: ["tool"], env: { PATH: "bin" } }],
   ])("a program is found by %s", async (_, body) => {
     await using home = await makeHome();
-    expect((await plan(body, home.context)).file).toBe(body.command?.[0]);
+    expect((await plan(body, home.context)).program.file).toBe(body.command?.[0]);
   });
 
   test.each<[string, CreateSessionBody, string]>([
@@ -108,8 +108,8 @@ describe("the working directory", () => {
   ])("is %s", async (_, body, below) => {
     await using home = await makeHome();
     const planned = await plan(body, home.context);
-    expect(planned.cwd).toBe(home.path + below);
-    expect(planned.env.PWD).toBe(planned.cwd);
+    expect([planned.session.cwd, planned.program.cwd]).toEqual(Array(2).fill(home.path + below));
+    expect(planned.program.env.PWD).toBe(planned.program.cwd);
   });
 
   test.each([
@@ -125,9 +125,9 @@ describe("the working directory", () => {
 
   test("that is not there is home in VibeTunnel's spelling, and the plan says so", async () => {
     await using home = await makeHome();
-    const { cwd, isCwdFallback } = await plan({ workingDir: "/no/such/place" }, home.context);
-    expect([cwd, isCwdFallback]).toEqual([home.path, true]);
-    expect((await plan({ workingDir: "~/dev" }, home.context)).isCwdFallback).toBe(false);
+    const { session } = await plan({ workingDir: "/no/such/place" }, home.context);
+    expect(session).toMatchObject({ cwd: home.path, cwdFallback: true });
+    expect((await plan({ workingDir: "~/dev" }, home.context)).session.cwdFallback).toBeUndefined();
   });
 
   test("two different ones are refused", async () => {
@@ -139,7 +139,7 @@ describe("the working directory", () => {
   test("of an account without a home is /", async () => {
     const env = { PATH: "/usr/bin:/bin" };
     const planned = await plan({}, { id: "s1", env, account: { ...account, home: "/nonexistent" } });
-    expect(planned.cwd).toBe("/");
+    expect(planned.session.cwd).toBe("/");
   });
 });
 
@@ -154,14 +154,14 @@ describe("the name", () => {
     [{ name: "mine" }, "mine"],
   ])("of %j is %s", async (body, name) => {
     await using home = await makeHome();
-    expect((await plan(body, home.context)).name).toBe(name);
+    expect((await plan(body, home.context)).session.name).toBe(name);
   });
 });
 
 test("the size is what was asked for, or 80 by 24", async () => {
   await using home = await makeHome();
-  expect((await plan({}, home.context)).size).toEqual({ cols: 80, rows: 24 });
-  expect((await plan({ cols: 132, rows: 43 }, home.context)).size).toEqual({ cols: 132, rows: 43 });
+  expect((await plan({}, home.context)).program.size).toEqual({ cols: 80, rows: 24 });
+  expect((await plan({ cols: 132, rows: 43 }, home.context)).program.size).toEqual({ cols: 132, rows: 43 });
 });
 
 describe("the environment", () => {
