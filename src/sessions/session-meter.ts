@@ -5,10 +5,8 @@ export class SessionMeter {
   readonly now: () => number;
   started = 0;
   ended = 0;
-  /** Bytes of output and of input. */
   outputBytes = 0;
   inputBytes = 0;
-  /** Seconds to write a batch of output and its record. */
   readonly journalWrites = histogram(
     "journal_write_duration_seconds",
     "Time until a batch of output was on disk.",
@@ -22,10 +20,5 @@ export class SessionMeter {
   /** `now` in milliseconds, monotonic. */
   constructor(now: () => number) {
     this.now = now;
-  }
-
-  /** `tookMs`: the duration of one write of a journal. */
-  wrote(tookMs: number): void {
-    this.journalWrites.observe(tookMs / 1000);
   }
 }

@@ -55,7 +55,6 @@ type SessionOptions = {
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   readonly recordInput: boolean;
-  /** Shared by all sessions of this process. */
   readonly meter?: { outputBytes: number };
 };
 
@@ -83,7 +82,6 @@ export class Session {
   #lastModified: string;
   /** Time of the last input, at first of the start. */
   #typedMs: number;
-  readonly #ending = singleFlight(() => this.#end());
   #isEndRequested = false;
   #folder: FolderPresence | undefined;
   /** The last delivered git status. */
@@ -262,9 +260,13 @@ export class Session {
   }
 
   /** Ends all processes: SIGHUP, SIGTERM, after 3 s SIGKILL. Resolves after the exit was reported. */
-  end(): Promise<void> {
-    return this.#ending();
-  }
+  readonly end = singleFlight(async (): Promise<void> => {
+    this.#isEndRequested = true;
+    // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
+    const { pid, startTicks = readStat(pid)?.startTicks } = this.#stored;
+    await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
+    await this.#exited.promise;
+  });
 
   /** From the pty, after the last byte of output. */
   async finish({ exitCode: code, signal }: PtyExit): Promise<void> {
@@ -288,14 +290,6 @@ export class Session {
     this.#event(exitEvent(this.id, code, signal));
     this.#exited.resolve();
     await live.journal.close();
-  }
-
-  async #end(): Promise<void> {
-    this.#isEndRequested = true;
-    // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
-    const { pid, startTicks = readStat(pid)?.startTicks } = this.#stored;
-    await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
-    await this.#exited.promise;
   }
 
   async #killLater(): Promise<void> {

@@ -192,7 +192,7 @@ export class Journal {
         await this.#writeLines();
         // Recovered once the backlog at the start of the retry is on disk.
         if (this.#queue.gone >= waiting) this.#failure = undefined;
-        meter.wrote(meter.now() - begunMs);
+        meter.journalWrites.observe((meter.now() - begunMs) / 1000);
         if (this.#queue.cost < RESUME_BACKLOG_BYTES) this.#press(false);
         this.#moved();
       } while (!this.#queue.isEmpty);

@@ -13,7 +13,6 @@ const NOT_STORED = "session not stored";
 export class SessionDisk {
   readonly #log: Pick<Log, "error">;
   readonly #care: DiskCare;
-  /** Recordings of all sessions. */
   readonly #recordings = new Mutex();
   /** Syncs of first records. Each would take a thread away from the files of the next new sessions. */
   readonly #syncs = new Mutex();
@@ -25,7 +24,6 @@ export class SessionDisk {
     this.#care = care;
   }
 
-  /** Writes the current record, in its turn. */
   async writeRecord(session: Session): Promise<void> {
     await this.#write(session, NOT_STORED, () => writeRecord(session));
   }
