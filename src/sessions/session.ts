@@ -43,7 +43,7 @@ export type SizeChange = TerminalSize & { readonly offset: number };
 
 type Live = { readonly pty: Pty; readonly journal: Journal; readonly foreground: Foreground };
 
-type SessionOptions = {
+export type SessionOptions = {
   readonly stored: StoredSession;
   readonly files: SessionFiles;
   /** Absent: the stored size. */

@@ -23,14 +23,7 @@ const LATE_CHECK_AFTER_MS = 1_000;
 
 type Started = { readonly atMs: number; command: string };
 
-/** Looks up the process group in the foreground of a terminal, and the command of a process. */
-type ForegroundProcesses = {
-  readonly group: (pid: number) => number | undefined;
-  readonly command: (pid: number) => string;
-  readonly isReadingTerminal: (pid: number) => boolean;
-};
-
-const SYSTEM: ForegroundProcesses = { group: foregroundGroup, command: commandLine, isReadingTerminal };
+const SYSTEM = { group: foregroundGroup, command: commandLine, isReadingTerminal };
 
 type ForegroundOptions = {
   /** Of the session's own program, the shell. */
@@ -39,7 +32,7 @@ type ForegroundOptions = {
   readonly now: () => number;
   /** Time of the last input, or of the start. */
   readonly typedMs: () => number;
-  readonly processes?: ForegroundProcesses;
+  readonly processes?: typeof SYSTEM;
   readonly onNews: (news: ForegroundNews) => void;
 };
 
@@ -49,7 +42,7 @@ type ForegroundOptions = {
  */
 export class Foreground implements Disposable {
   readonly #options: ForegroundOptions;
-  readonly #processes: ForegroundProcesses;
+  readonly #processes: typeof SYSTEM;
   readonly #wait: InputWait;
   #notifiedMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;

@@ -54,25 +54,25 @@ export class InputWait implements Disposable {
   }
 }
 
+/** Which argument is the timeout: in `ms`, or as a `pointer`, of which only NULL is known. */
 type Wait = {
   readonly kind: "read" | "poll" | "select" | "epoll";
-  readonly timeout: "none" | "ms" | "pointer";
+  readonly ms?: number;
+  readonly pointer?: number;
 };
 
-const READ: Wait = { kind: "read", timeout: "none" };
-const SELECT: Wait = { kind: "select", timeout: "pointer" };
-const EPOLL: Wait = { kind: "epoll", timeout: "ms" };
-const EPOLL_PWAIT2: Wait = { kind: "epoll", timeout: "pointer" };
-const POLL: Wait = { kind: "poll", timeout: "ms" };
-const PPOLL: Wait = { kind: "poll", timeout: "pointer" };
+const READ: Wait = { kind: "read" };
+const SELECT: Wait = { kind: "select", pointer: 4 };
+const EPOLL: Wait = { kind: "epoll", ms: 3 };
+const EPOLL_PWAIT2: Wait = { kind: "epoll", pointer: 3 };
+const POLL: Wait = { kind: "poll", ms: 2 };
+const PPOLL: Wait = { kind: "poll", pointer: 2 };
 
 /** Numbers of system calls (asm/unistd.h). Elsewhere nothing is known to wait. */
 const CALLS: Partial<Record<string, { readonly [call: string]: Wait }>> = {
   x64: { 0: READ, 7: POLL, 271: PPOLL, 23: SELECT, 270: SELECT, 232: EPOLL, 281: EPOLL, 441: EPOLL_PWAIT2 },
   arm64: { 63: READ, 73: PPOLL, 72: SELECT, 22: EPOLL, 441: EPOLL_PWAIT2 },
 };
-/** Which argument of a call is its timeout. */
-const TIMEOUT_ARGUMENT = { read: 0, poll: 2, select: 4, epoll: 3 };
 /** Programs that wake up more often have work besides their input. */
 const MIN_TIMEOUT_MS = 1_000;
 /** Nothing is known of processes with more, so that a check stays cheap. */
@@ -118,13 +118,12 @@ function isReading(pid: number): boolean {
   }
 }
 
-/** Whether a call has no timeout, or one that leaves a person time. A timeout in memory is unknown. */
-function isLong({ kind, timeout }: Wait, values: readonly string[]): boolean {
-  if (timeout === "none") return true;
-  const value = BigInt(values[TIMEOUT_ARGUMENT[kind]] ?? "");
-  if (timeout === "pointer") return value === 0n;
-  const ms = BigInt.asIntN(32, value);
-  return ms < 0n || ms >= MIN_TIMEOUT_MS;
+/** Whether a call has no timeout, or one that leaves a person time. */
+function isLong({ ms, pointer }: Wait, values: readonly string[]): boolean {
+  if (pointer !== undefined) return BigInt(values[pointer] ?? "") === 0n;
+  if (ms === undefined) return true;
+  const timeoutMs = BigInt.asIntN(32, BigInt(values[ms] ?? ""));
+  return timeoutMs < 0n || timeoutMs >= MIN_TIMEOUT_MS;
 }
 
 /** The polled descriptors are in memory. If more are polled than are no terminals, one is a terminal; none is known otherwise. */

@@ -15,13 +15,13 @@ import type { PtyProgram } from "../pty/pty.ts";
 import { accountEnv } from "./env.ts";
 import type { BaseEnv } from "./launch-env.ts";
 import { atMost, formatLimits, type Limits, parseGroups, parseLimits } from "./process-rights.ts";
-import type { DirectoryProblem, Runner } from "./runner.ts";
+import type { Runner } from "./runner.ts";
 import type { UserCgroups } from "./user-cgroups.ts";
 
 /** Becomes the user, see native/run-as.c. */
 const RUN_AS = nativeFile("ttyhq-run-as");
 /** Its exit codes. */
-const DIRECTORY_PROBLEMS: ReadonlyMap<number, DirectoryProblem> = new Map([
+const DIRECTORY_PROBLEMS: ReadonlyMap<number, string> = new Map([
   [10, "no such directory"],
   [11, "not a directory"],
   [12, "no permission to enter the directory"],

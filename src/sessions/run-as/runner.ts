@@ -14,7 +14,7 @@ export type Runner = {
   readonly identity: string;
   readonly env: BaseEnv;
   /** Why a program cannot be started in this directory; `undefined` where it can. */
-  directoryProblem(path: string): Promise<DirectoryProblem | undefined>;
+  directoryProblem(path: string): Promise<string | undefined>;
   /** Whether execvp(3) would find the program in `cwd` with the PATH `path`. */
   hasProgram(file: string, place: { readonly cwd: string; readonly path: string }): Promise<boolean>;
   /** Wraps a program to run as that user in the terminal. */
@@ -24,11 +24,6 @@ export type Runner = {
 };
 
 export type Program = Pick<PtyProgram, "file" | "args" | "env">;
-
-export type DirectoryProblem =
-  | "no such directory"
-  | "not a directory"
-  | "no permission to enter the directory";
 
 /** Programs run as this process's own user. */
 export function ownRunner(account: Account, env: BaseEnv): Runner {
@@ -43,7 +38,7 @@ export function ownRunner(account: Account, env: BaseEnv): Runner {
   };
 }
 
-async function directoryProblem(path: string): Promise<DirectoryProblem | undefined> {
+async function directoryProblem(path: string): Promise<string | undefined> {
   try {
     // What is behind it is asked for: that is there in a directory alone.
     await access(`${path}/.`, constants.X_OK);

@@ -99,16 +99,9 @@ function isShared(path: string): boolean {
 }
 
 /** The files of one session; `output` and `events` are the journal. */
-export type SessionFiles = {
-  readonly directory: string;
-  readonly record: string;
-  readonly output: string;
-  readonly events: string;
-  readonly recording: string;
-  readonly checkpoint: string;
-};
+export type SessionFiles = Readonly<ReturnType<typeof sessionFiles>>;
 
-export function sessionFiles(directory: string): SessionFiles {
+export function sessionFiles(directory: string) {
   return {
     directory,
     record: join(directory, "session.json"),

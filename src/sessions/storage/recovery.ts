@@ -17,7 +17,7 @@ import {
   positionOf,
 } from "../journal/event.ts";
 import { fileBytes, readEvents } from "../journal/reader.ts";
-import type { SizeChange } from "../session.ts";
+import type { SessionOptions, SizeChange } from "../session.ts";
 import type { ControlDir, SessionFiles } from "./control-dir.ts";
 import { folderRemoval, sessionFolders } from "./session-folder.ts";
 import { StoredSession } from "./stored-session.ts";
@@ -25,11 +25,7 @@ import { StoredSession } from "./stored-session.ts";
 /** 128 + SIGHUP, which the kernel sends to a program that loses its terminal. */
 const HOST_LOST = { code: 129, reason: "host_lost" } as const;
 
-export type Recovered = {
-  readonly stored: StoredSession;
-  readonly files: SessionFiles;
-  readonly sizes: readonly SizeChange[];
-  readonly gaps: readonly Gap[];
+export type Recovered = Required<Pick<SessionOptions, "stored" | "files" | "sizes" | "gaps">> & {
   /** It was running when its host died: its record has to be written. */
   readonly wasLost: boolean;
   /** `recording.cast` exists. */
