@@ -1,6 +1,6 @@
 import type { OutputStream } from "../audit/ship/stdout-receiver.ts";
 import type { LogDestination } from "../log.ts";
-import type { Account } from "../sessions/run-as/launch.ts";
+import type { Account } from "../sessions/run-as/launch-env.ts";
 
 /** The environment of the process, as values. */
 export type ServerContext = {

@@ -22,7 +22,8 @@ import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from 
 import { Journal, type JournalFiles } from "./journal/journal.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
 import { type Pty, type PtyExit, type PtyProgram, spawnPty } from "./pty/pty.ts";
-import { type Account, planLaunch } from "./run-as/launch.ts";
+import { planLaunch } from "./run-as/launch.ts";
+import type { Account } from "./run-as/launch-env.ts";
 import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
 import { Session } from "./session.ts";
