@@ -1,12 +1,10 @@
 // The processes of a terminal session. A shell gives every job its own process group; the terminal session is what the groups
 // have in common.
-import { constants } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { HANGUP_GRACE_MS, SIGKILL_WAIT_MS } from "../../protocol/limits.ts";
 import { type ProcessStat, processTable } from "./process-table.ts";
 
 const table = processTable(process.platform);
-const { SIGWINCH } = constants.signals;
 
 /** Pauses between checks of processes: the first, doubled each time up to the last. */
 const FIRST_CHECK_MS = 2;
@@ -122,7 +120,8 @@ async function areEndedBy(
     if (members.length === 0) members = await living();
     if (members.length === 0) return true;
     const fresh = members.filter(({ pid }) => !signalled.has(pid));
-    for (const group of new Set(fresh.map((member) => member.group))) signalGroup(group, signals);
+    for (const group of new Set(fresh.map((member) => member.group)))
+      for (const signal of signals) signalProcess(-group, signal);
     for (const { pid } of fresh) signalled.add(pid);
     if (!(await until(deadline, (isSlow) => areGone(members, isSlow)))) return false;
   }
@@ -134,7 +133,7 @@ async function areEndedBy(
  */
 function areGone(members: readonly ProcessStat[], isSlow: boolean): boolean {
   const left = members.filter(isLiving);
-  if (isSlow) for (const { pid } of left) signalProcess(pid, SIGWINCH);
+  if (isSlow) for (const { pid } of left) signalProcess(pid, "SIGWINCH");
   return left.length === 0;
 }
 
@@ -143,17 +142,10 @@ function isLiving(process: ProcessStat): boolean {
   return now !== undefined && now.startTicks === process.startTicks && !now.isZombie;
 }
 
-export function signalProcess(pid: number, signal: number): void {
+/** `pid`: negative for a process group. */
+export function signalProcess(pid: number, signal: number | NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
-  } catch {
-    // It has ended.
-  }
-}
-
-function signalGroup(group: number, signals: readonly NodeJS.Signals[]): void {
-  try {
-    for (const name of signals) process.kill(-group, name);
   } catch {
     // It has ended, or belongs to another user.
   }
