@@ -45,10 +45,8 @@ export class Foreground implements Disposable {
   readonly #processes: typeof SYSTEM;
   readonly #wait: InputWait;
   #notifiedMs = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #isLate = false;
-  /** Time of the output that caused the next check. */
-  #stirredMs = 0;
+  #check: NodeJS.Timeout | undefined;
+  #lateCheck: NodeJS.Timeout | undefined;
   #started: Started | undefined;
   #hasMarks = false;
 
@@ -68,13 +66,12 @@ export class Foreground implements Disposable {
     this.#wait.output();
     for (const mark of marks) this.#marked(mark);
     if (notification !== undefined) this.#notify(notification);
-    if (this.#timer !== undefined && !this.#isLate) return;
-    this.#stirredMs = this.#options.now();
-    this.#checkLater(CHECK_AFTER_MS, false);
+    this.#check ??= this.#checkSoon(this.#options.now());
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
+    clearTimeout(this.#check);
+    clearTimeout(this.#lateCheck);
     this.#wait[Symbol.dispose]();
   }
 
@@ -86,15 +83,14 @@ export class Foreground implements Disposable {
     this.#options.onNews({ type: "program-notification", ...notification });
   }
 
-  #checkLater(afterMs: number, isLate: boolean): void {
-    clearTimeout(this.#timer);
-    this.#isLate = isLate;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#check(isLate ? this.#options.now() : this.#stirredMs);
-      if (!isLate) this.#checkLater(LATE_CHECK_AFTER_MS, true);
-    }, afterMs);
-    this.#timer.unref();
+  #checkSoon(outputMs: number): NodeJS.Timeout {
+    clearTimeout(this.#lateCheck);
+    const check = (): void => {
+      this.#check = undefined;
+      this.#lookUp(outputMs);
+      this.#lateCheck = setTimeout(() => this.#lookUp(this.#options.now()), LATE_CHECK_AFTER_MS).unref();
+    };
+    return setTimeout(check, CHECK_AFTER_MS).unref();
   }
 
   #marked(mark: CommandMark): void {
@@ -103,7 +99,7 @@ export class Foreground implements Disposable {
     else this.#finish(this.#options.now(), mark.exitCode ?? 0);
   }
 
-  #check(atMs: number): void {
+  #lookUp(atMs: number): void {
     const group = this.#processes.group(this.#options.pid);
     if (group === undefined) return;
     const isShell = group === this.#options.pid;
