@@ -361,7 +361,7 @@ export class Session {
 /** The state of the recording for clients: empty while it is complete. */
 function recordingState(session: Session): Pick<SessionRecord, "recording" | "lostBytes"> {
   const { isRunning, journal, gaps } = session;
-  const lostBytes = lostBefore(gaps, Number.POSITIVE_INFINITY) || undefined;
+  const lostBytes = lostBefore(gaps) || undefined;
   if (journal?.failure !== undefined) return { recording: "waiting", lostBytes };
   return { recording: isRunning && journal?.isStopped === true ? "stopped" : undefined, lostBytes };
 }

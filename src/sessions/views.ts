@@ -52,8 +52,7 @@ async function output(session: Session, from: number, to: number): Promise<Conte
   session.flush();
   const { journal, files, gaps } = session;
   const end = Math.min(to, session.outputBytes);
-  const onDisk =
-    journal?.onDisk ?? (await fileBytes(files.output)) + lostBefore(gaps, Number.POSITIVE_INFINITY);
+  const onDisk = journal?.onDisk ?? (await fileBytes(files.output)) + lostBefore(gaps);
   const heldFrom = journal?.heldFrom ?? onDisk;
   const gap = gaps.find((each) => each.to > from);
   const fileEnd = Math.min(end, gap?.from ?? onDisk);

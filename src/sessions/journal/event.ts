@@ -66,8 +66,8 @@ export function gapLabel({ from, to }: Gap): string {
   return `recording interrupted: ${to - from} bytes of output are missing here`;
 }
 
-/** Missing bytes before `offset`. `gaps` are in order. */
-export function lostBefore(gaps: readonly Gap[], offset: number): number {
+/** Missing bytes before `offset`, by default all. `gaps` are in order. */
+export function lostBefore(gaps: readonly Gap[], offset = Number.POSITIVE_INFINITY): number {
   let lost = 0;
   for (const { from, to } of gaps) lost += Math.max(0, Math.min(to, offset) - from);
   return lost;

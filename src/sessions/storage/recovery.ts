@@ -80,7 +80,7 @@ async function repairJournal(files: SessionFiles): Promise<JournalSummary> {
   const { time, eventsBytes } = summary;
   await ifDiskTakes(() => truncate(files.events, eventsBytes));
   if (summary.exit !== undefined) return summary;
-  const offset = size + lostBefore(summary.gaps, Number.POSITIVE_INFINITY);
+  const offset = size + lostBefore(summary.gaps);
   const events: JournalEvent[] = [
     { time, offset, kind: "m", data: "the session host was lost" },
     { time, offset, kind: "x", data: exitData(HOST_LOST) },
