@@ -1,5 +1,10 @@
-import { COMMAND_FINISHED_MIN_MS, PROGRAM_NOTIFICATION_INTERVAL_MS } from "../../protocol/limits.ts";
-import { InputWait, isReadingTerminal } from "./input-wait.ts";
+import {
+  COMMAND_FINISHED_MIN_MS,
+  INPUT_WAIT_MIN_WORK_MS,
+  INPUT_WAIT_QUIET_MS,
+  PROGRAM_NOTIFICATION_INTERVAL_MS,
+} from "../../protocol/limits.ts";
+import { isReadingTerminal } from "./input-wait.ts";
 import { commandLine, foregroundGroup } from "./process-tree.ts";
 import type { CommandMark, ProgramNotification } from "./title-scan.ts";
 
@@ -38,49 +43,70 @@ type ForegroundOptions = {
 
 /**
  * Reports commands that took COMMAND_FINISHED_MIN_MS or more, from marks of the shell integration or else from the
- * foreground process group. Only output causes checks, since a shell prints a prompt after each command.
+ * foreground process group, and programs that wait for a person. Only output causes checks, since a shell prints a prompt
+ * after each command; a silent session costs nothing.
  */
 export class Foreground implements Disposable {
   readonly #options: ForegroundOptions;
   readonly #processes: typeof SYSTEM;
-  readonly #wait: InputWait;
   #notifiedMs = Number.NEGATIVE_INFINITY;
   #check: NodeJS.Timeout | undefined;
   #lateCheck: NodeJS.Timeout | undefined;
+  #waitCheck: NodeJS.Timeout | undefined;
+  #outputMs = 0;
+  /** Output up to then needs nobody's attention any more. */
+  #toldMs = Number.NEGATIVE_INFINITY;
   #started: Started | undefined;
   #hasMarks = false;
 
   constructor(options: ForegroundOptions) {
-    const { pid, now, typedMs, processes = SYSTEM, onNews } = options;
     this.#options = options;
-    this.#processes = processes;
-    this.#wait = new InputWait({
-      ...{ now, typedMs },
-      isReading: () => processes.isReadingTerminal(processes.group(pid) ?? pid),
-      onWaiting: () => onNews({ type: "waiting-for-input" }),
-    });
+    this.#processes = options.processes ?? SYSTEM;
   }
 
   /** `marks` and `notification`: in this output. */
   output(marks: readonly CommandMark[], notification?: ProgramNotification): void {
-    this.#wait.output();
+    this.#outputMs = this.#options.now();
+    this.#waitCheck ??= this.#checkWaitAfter(INPUT_WAIT_QUIET_MS);
     for (const mark of marks) this.#marked(mark);
     if (notification !== undefined) this.#notify(notification);
-    this.#check ??= this.#checkSoon(this.#options.now());
+    this.#check ??= this.#checkSoon(this.#outputMs);
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#check);
     clearTimeout(this.#lateCheck);
-    this.#wait[Symbol.dispose]();
+    clearTimeout(this.#waitCheck);
+  }
+
+  #checkWaitAfter(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#checkWait(), ms).unref();
+  }
+
+  /**
+   * Reports once after output that came INPUT_WAIT_MIN_WORK_MS or more after the last input: what answers a key at once was
+   * seen by the person who pressed it. Looks at processes once for each quiet time.
+   */
+  #checkWait(): void {
+    const { pid, now, typedMs, onNews } = this.#options;
+    const leftMs = this.#outputMs + INPUT_WAIT_QUIET_MS - now();
+    this.#waitCheck = leftMs > 0 ? this.#checkWaitAfter(leftMs) : undefined;
+    const workedMs = this.#outputMs - Math.max(typedMs(), this.#toldMs);
+    if (leftMs > 0 || workedMs < INPUT_WAIT_MIN_WORK_MS) return;
+    const program = this.#processes.group(pid) ?? pid;
+    if (this.#processes.isReadingTerminal(program)) onNews({ type: "waiting-for-input" });
+  }
+
+  #tell(news: ForegroundNews): void {
+    this.#toldMs = this.#options.now();
+    this.#options.onNews(news);
   }
 
   #notify(notification: ProgramNotification): void {
     const nowMs = this.#options.now();
     if (nowMs - this.#notifiedMs < PROGRAM_NOTIFICATION_INTERVAL_MS) return;
     this.#notifiedMs = nowMs;
-    this.#wait.told();
-    this.#options.onNews({ type: "program-notification", ...notification });
+    this.#tell({ type: "program-notification", ...notification });
   }
 
   #checkSoon(outputMs: number): NodeJS.Timeout {
@@ -117,7 +143,6 @@ export class Foreground implements Disposable {
     if (started === undefined) return;
     const duration = Math.round(atMs - started.atMs);
     if (duration < COMMAND_FINISHED_MIN_MS) return;
-    this.#wait.told();
-    this.#options.onNews({ type: "command-finished", command: started.command, duration, exitCode });
+    this.#tell({ type: "command-finished", command: started.command, duration, exitCode });
   }
 }

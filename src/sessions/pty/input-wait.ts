@@ -1,58 +1,5 @@
-// Whether the program in a terminal's foreground waits for a person: it wrote something, has been quiet since, and reads the
-// terminal.
+// Whether a program waits for a person: it waits in the kernel for input of a terminal, and for nothing else.
 import { opendirSync, readFileSync, readlinkSync } from "node:fs";
-import { INPUT_WAIT_MIN_WORK_MS, INPUT_WAIT_QUIET_MS } from "../../protocol/limits.ts";
-
-type InputWaitOptions = {
-  readonly now: () => number;
-  /** Time of the last input, or of the start. */
-  readonly typedMs: () => number;
-  readonly isReading: () => boolean;
-  readonly onWaiting: () => void;
-};
-
-/**
- * Tells once after output that came INPUT_WAIT_MIN_WORK_MS or more after the last input: what answers a key at once was seen by
- * the person who pressed it. Processes are looked at once for each quiet time; a silent session costs nothing.
- */
-export class InputWait implements Disposable {
-  readonly #options: InputWaitOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #writtenMs = 0;
-  /** Output up to then needs nobody's attention any more. */
-  #toldMs = Number.NEGATIVE_INFINITY;
-
-  constructor(options: InputWaitOptions) {
-    this.#options = options;
-  }
-
-  output(): void {
-    this.#writtenMs = this.#options.now();
-    this.#timer ??= this.#checkAfter(INPUT_WAIT_QUIET_MS);
-  }
-
-  /** People were told of the session for another reason. */
-  told(): void {
-    this.#toldMs = this.#options.now();
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
-
-  #checkAfter(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#check(), ms).unref();
-  }
-
-  #check(): void {
-    const { now, typedMs, isReading, onWaiting } = this.#options;
-    const leftMs = this.#writtenMs + INPUT_WAIT_QUIET_MS - now();
-    this.#timer = leftMs > 0 ? this.#checkAfter(leftMs) : undefined;
-    const workedMs = this.#writtenMs - Math.max(typedMs(), this.#toldMs);
-    if (leftMs > 0 || workedMs < INPUT_WAIT_MIN_WORK_MS || !isReading()) return;
-    onWaiting();
-  }
-}
 
 /** Which argument is the timeout: in `ms`, or as a `pointer`, of which only NULL is known. */
 type Wait = {
