@@ -49,12 +49,11 @@ function isReading(pid: number): boolean {
     const [first = Number.NaN, second = Number.NaN] = values.map(Number);
     if (wait.kind === "read") return isTerminal(readlinkSync(`/proc/${pid}/fd/${first}`));
     const open = descriptorsOf(pid);
-    const candidates = { poll: polled, select: selected, epoll: watched }[wait.kind](
-      pid,
-      open,
-      first,
-      second,
-    );
+    const candidates = {
+      poll: () => polled(open, second),
+      select: () => selected(open, first, second),
+      epoll: () => watched(pid, first),
+    }[wait.kind]();
     return (
       candidates.some((fd) => isTerminal(open.get(fd))) &&
       candidates.every((fd) => isTerminal(open.get(fd)) || isIdle(pid, open, fd))
@@ -74,18 +73,18 @@ function isLong({ ms, pointer }: Wait, values: readonly string[]): boolean {
 }
 
 /** The polled descriptors are in memory. If more are polled than are no terminals, one is a terminal; none is known otherwise. */
-function polled(_pid: number, open: Descriptors, _address: number, count: number): readonly number[] {
+function polled(open: Descriptors, count: number): readonly number[] {
   const others = [...open.values()].filter((target) => !isTerminal(target)).length;
   return count > others ? [...open.keys()] : [];
 }
 
 /** The selected descriptors are in memory. The highest is selected, and of those below it any may be. */
-function selected(_pid: number, open: Descriptors, end: number, readable: number): readonly number[] {
+function selected(open: Descriptors, end: number, readable: number): readonly number[] {
   const isSelected = readable !== 0 && isTerminal(open.get(end - 1));
   return isSelected ? [...open.keys()].filter((fd) => fd < end) : [];
 }
 
-function watched(pid: number, _open: Descriptors, epoll: number): readonly number[] {
+function watched(pid: number, epoll: number): readonly number[] {
   const lines = readFileSync(`/proc/${pid}/fdinfo/${epoll}`, "latin1").matchAll(/^tfd:\s*(\d+)/gm);
   return Array.from(lines, ([, fd]) => Number(fd));
 }

@@ -11,11 +11,10 @@ import {
 import { type CommandOptions, type Finished, runSystemCommand } from "../../lib/os/system-command.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
-import type { PtyProgram } from "../pty/pty.ts";
 import { accountEnv } from "./env.ts";
 import type { BaseEnv } from "./launch-env.ts";
 import { atMost, formatLimits, type Limits, parseGroups, parseLimits } from "./process-rights.ts";
-import type { Runner } from "./runner.ts";
+import type { Program, Runner } from "./runner.ts";
 import type { UserCgroups } from "./user-cgroups.ts";
 
 /** Becomes the user, see native/run-as.c. */
@@ -51,6 +50,11 @@ export async function userRunner(
   const bounded = { ...limits, nproc: atMost(MAX_PROCESSES, limits.nproc) };
   const group = cgroups === undefined ? {} : { TTYHQ_CGROUP_PROCS: cgroups.procsOf(account.uid) };
   const identity = [`${account.uid}`, `${account.gid}`, groups.join(","), umask, formatLimits(bounded)];
+  const asUser = (how: "start" | "worker", cwd: string, { file, args, env: own }: Program): Program => ({
+    // The part that still runs as root gets no variables of the program, see native/run-as.c.
+    ...{ file: RUN_AS, env: { ...marked(own), ...group } },
+    args: [how, ...identity, cwd, file, ...args],
+  });
   return {
     account: { user: account.name, home: account.home, shell: account.shell },
     identity: JSON.stringify([account, groups, limits]),
@@ -66,11 +70,8 @@ export async function userRunner(
       if (code !== 0 && code !== NO_PROGRAM) throw launchFailed(name, stderr);
       return code === 0;
     },
-    inTerminal: (program) => wrapped(program, identity, group),
-    asWorker: ({ file, args, env: own }) => ({
-      ...{ file: RUN_AS, env: { ...marked(own), ...group } },
-      args: ["worker", ...identity, "/", file, ...args],
-    }),
+    inTerminal: (program) => ({ ...program, ...asUser("start", program.cwd, program), cwd: "/" }),
+    asWorker: (program) => asUser("worker", "/", program),
   };
 }
 
@@ -125,21 +126,6 @@ async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
 
 function limitsOf(pid: number | "self"): Limits {
   return parseLimits(readFileSync(`/proc/${pid}/limits`, "utf8"));
-}
-
-/** The part that still runs as root gets no variables of the program, see native/run-as.c. */
-function wrapped(
-  { file, args, env, cwd, size }: PtyProgram,
-  identity: readonly string[],
-  group: Readonly<Record<string, string>>,
-): PtyProgram {
-  return {
-    file: RUN_AS,
-    args: ["start", ...identity, cwd, file, ...args],
-    env: { ...marked(env), ...group },
-    cwd: "/",
-    size,
-  };
 }
 
 function marked(env: Readonly<Record<string, string>>): Record<string, string> {
