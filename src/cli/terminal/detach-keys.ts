@@ -12,6 +12,7 @@ export const DEFAULT_DETACH_KEYS = "ctrl-\\,ctrl-\\";
 export const DETACH_WINDOW_MS = 500;
 
 const encoder = new TextEncoder();
+const NOTHING = new Uint8Array();
 const CTRL = /^ctrl-([a-z@[\\\]^_])$/;
 
 /**
@@ -44,7 +45,7 @@ function keyOf(word: string): Key {
 /** Finds the detach keys in the input. A possible beginning is held back until `release` or the next key. */
 export class DetachScanner {
   readonly #keys: readonly Key[];
-  #held: Uint8Array[] = [];
+  #held: Uint8Array = NOTHING;
 
   constructor({ keys }: DetachKeys) {
     this.#keys = keys;
@@ -57,32 +58,31 @@ export class DetachScanner {
   /** Returns the input for the session, and whether the detach keys were complete. */
   scan(input: Uint8Array): { readonly pass: Uint8Array; readonly isDetached: boolean } {
     if (this.#keys.length === 0) return { pass: input, isDetached: false };
-    const pass: Uint8Array[] = [];
-    for (let at = 0; at < input.length; ) {
-      const key = this.#match(input, at);
-      if (key !== undefined) {
-        this.#held.push(key);
-        at += key.length;
-        if (this.#held.length === this.#keys.length) {
-          this.#held = [];
-          return { pass: Buffer.concat(pass), isDetached: true };
-        }
-      } else if (this.isHolding) {
-        pass.push(this.release());
-      } else {
-        pass.push(input.subarray(at, at + 1));
-        at += 1;
-      }
+    const text = Buffer.concat([this.release(), input]);
+    for (let at = 0; at < text.length; at += 1) {
+      const { end, isComplete } = this.#match(text, at);
+      if (!isComplete && end < text.length) continue;
+      if (!isComplete) this.#held = text.subarray(at);
+      return { pass: text.subarray(0, at), isDetached: isComplete };
     }
-    return { pass: Buffer.concat(pass), isDetached: false };
+    return { pass: text, isDetached: false };
   }
 
   release(): Uint8Array {
-    return Buffer.concat(this.#held.splice(0));
+    const held = this.#held;
+    this.#held = NOTHING;
+    return held;
   }
 
-  #match(input: Uint8Array, at: number): Uint8Array | undefined {
-    return this.#keys[this.#held.length]?.find((form) => form.every((byte, i) => input[at + i] === byte));
+  /** The end of the detach keys, or of their beginning, at a place of the input. */
+  #match(text: Uint8Array, at: number): { readonly end: number; readonly isComplete: boolean } {
+    let end = at;
+    for (const key of this.#keys) {
+      const form = key.find((bytes) => bytes.every((byte, i) => text[end + i] === byte));
+      if (form === undefined) return { end, isComplete: false };
+      end += form.length;
+    }
+    return { end, isComplete: true };
   }
 }
 

@@ -40,6 +40,13 @@ describe("the scanner", () => {
     expect(scanner.scan(bytes("\x11")).isDetached).toBe(true);
   });
 
+  test("begins again inside the keys that it holds", () => {
+    const scanner = scannerOf("ctrl-p,ctrl-p,ctrl-q");
+    const pieces = ["\x10\x10", "\x10", "\x11"].map((typed) => scanner.scan(bytes(typed)));
+    expect(pieces.map(({ pass }) => text(pass))).toEqual(["", "\x10", ""]);
+    expect(pieces.at(-1)?.isDetached).toBe(true);
+  });
+
   test.each(["\x1b[92;5u\x1b[92;5u", "\x1b[27;5;92~\x1b[27;5;92~", "\x1c\x1b[92;5u"])(
     "knows the keys in the encodings that programs ask for: %j",
     (typed) => {
