@@ -2,8 +2,8 @@
 import { DETACH_WINDOW_MS, type DetachKeys, DetachScanner } from "./detach-keys.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Unconfirmed input; over that no more is read. */
-const MAX_UNANSWERED_BYTES = 256 * 1024;
+/** Unconfirmed input; over that no more is read. Of a pipe each piece is confirmed before the next one, so that none is lost. */
+const MAX_UNANSWERED_BYTES = { keys: 256 * 1024, pipe: 0 };
 const CTRL_C = 0x03;
 const CTRL_D = 0x04;
 const LINE_FEED = 0x0a;
@@ -24,6 +24,7 @@ export class SessionKeys implements Disposable {
   readonly #options: SessionKeysOptions;
   readonly #scanner: DetachScanner;
   readonly #input: Disposable;
+  readonly #maxUnanswered: number;
   #unanswered = 0;
   #last = LINE_FEED;
   #release: ReturnType<typeof setTimeout> | undefined;
@@ -31,6 +32,7 @@ export class SessionKeys implements Disposable {
   constructor(options: SessionKeysOptions) {
     this.#options = options;
     this.#scanner = new DetachScanner(options.detachKeys);
+    this.#maxUnanswered = MAX_UNANSWERED_BYTES[options.terminal.isInteractive ? "keys" : "pipe"];
     this.#input = options.terminal.onInput(
       (bytes) => this.#typed(bytes),
       () => this.#ended(),
@@ -59,7 +61,7 @@ export class SessionKeys implements Disposable {
     if (bytes.length === 0 || this.#options.isReadOnly) return;
     this.#last = bytes.at(-1) ?? LINE_FEED;
     this.#unanswered += bytes.length;
-    if (this.#unanswered > MAX_UNANSWERED_BYTES) this.#options.terminal.pauseInput();
+    if (this.#unanswered > this.#maxUnanswered) this.#options.terminal.pauseInput();
     this.#options
       .write(bytes)
       .catch(this.#options.refused)
@@ -67,9 +69,9 @@ export class SessionKeys implements Disposable {
   }
 
   #answered(count: number): void {
-    const wasPaused = this.#unanswered > MAX_UNANSWERED_BYTES;
+    const wasPaused = this.#unanswered > this.#maxUnanswered;
     this.#unanswered -= count;
-    if (wasPaused && this.#unanswered <= MAX_UNANSWERED_BYTES) this.#options.terminal.resumeInput();
+    if (wasPaused && this.#unanswered <= this.#maxUnanswered) this.#options.terminal.resumeInput();
   }
 
   #ended(): void {

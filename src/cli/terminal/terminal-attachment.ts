@@ -1,7 +1,8 @@
 // Shows a session on the user's own terminal, for `run` and `attach`.
+import { setTimeout as pause } from "node:timers/promises";
 import type { ConnectionState } from "../../protocol/client/connection.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { ServiceError, unless } from "../../protocol/errors.ts";
 import { CONNECT_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { ExitCode } from "../command.ts";
@@ -44,6 +45,8 @@ type AttachmentEnd =
 
 const LOST = " ttyhq: connection lost, trying again; what you type is not sent ";
 const HINT_MS = 3_000;
+const PIPE_PATIENCE_MS = 24 * 3_600_000;
+const OVERFLOW_RETRY_MS = 200;
 
 /**
  * Shows a session on the user's terminal until its program ends, the user detaches, a signal comes or the output is closed. Always restores
@@ -101,7 +104,7 @@ async function shown(options: Options): Promise<AttachmentEnd> {
       closed: (error = new ServiceError("host_unreachable", "disconnected")) => end.reject(error),
     };
     scope.use(watchLink(socket, link));
-    scope.use(sessionKeys(options, screen, end.resolve));
+    scope.use(sessionKeys(options, screen, end));
     return await end.promise;
   } finally {
     await terminal.flushed();
@@ -128,18 +131,35 @@ function briefly(text: string, screen: SessionScreen, socket: SessionSocket): Di
 function sessionKeys(
   { command, socket, session, ...common }: Options,
   screen: SessionScreen,
-  end: (end: AttachmentEnd) => void,
+  end: PromiseWithResolvers<AttachmentEnd>,
 ): SessionKeys {
+  const { isInteractive } = common.terminal;
+  const { id } = session;
   return new SessionKeys({
     ...common,
     inputEnd: command === "run" ? "eof" : "detach",
-    write: (bytes) => socket.write(session.id, bytes),
-    detach: () => end({ kind: "detached" }),
-    refused: () => {
-      // Lost input matters only without a connection; the program may have ended.
-      if (socket.state.kind !== "open") screen.showStatus(LOST);
+    write: (bytes) => (isInteractive ? socket.write(id, bytes) : writeWhenPossible(socket, id, bytes)),
+    detach: () => end.resolve({ kind: "detached" }),
+    refused: (error) => {
+      // The exit of the program is on its way.
+      if (error instanceof ServiceError && error.code === "session_not_running") return;
+      if (!isInteractive) end.reject(error);
+      else if (socket.state.kind !== "open") screen.showStatus(LOST);
     },
   });
+}
+
+/**
+ * For a pipe, which can wait for a connection and for a program that reads; keys that arrive late could mean something else.
+ * Rejects if the server refuses for another reason, or if the input may not have arrived.
+ */
+async function writeWhenPossible(socket: SessionSocket, sessionId: string, bytes: Uint8Array): Promise<void> {
+  for (;;) {
+    await socket.opened(PIPE_PATIENCE_MS);
+    const written = socket.write(sessionId, bytes).then(() => true);
+    if (await written.catch(unless("input_overflow"))) return;
+    await pause(OVERFLOW_RETRY_MS);
+  }
 }
 
 /** Shorter interruptions are not reported: nothing was lost. */

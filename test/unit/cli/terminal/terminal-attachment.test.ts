@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseDetachKeys } from "../../../../src/cli/terminal/detach-keys.ts";
 import { attachTerminal, watchLink } from "../../../../src/cli/terminal/terminal-attachment.ts";
 import { Emitter } from "../../../../src/lib/async/emitter.ts";
@@ -10,6 +10,7 @@ import { SessionSocket } from "../../../../src/protocol/client/session-socket.ts
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { decodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
 import { decodeSize } from "../../../../src/protocol/frame/payload.ts";
+import { MemoryServer } from "../../protocol/memory-server.ts";
 import { cliOf } from "../run-cli.ts";
 
 const error = new ServiceError("host_unreachable", "gone");
@@ -80,4 +81,71 @@ test("a terminal that was resized while its session was created resizes the sess
     ...{ isReadOnly: false, isQuiet: true, detachKeys: parseDetachKeys("ctrl-\\,ctrl-\\") },
   });
   expect({ exitCode, sizes }).toEqual({ exitCode: 0, sizes: [{ cols: 100, rows: 30 }] });
+});
+
+describe("input from a pipe", () => {
+  /** `ttyhq run` with pipes, on session "a"; `ended` resolves when it is stopped or fails. */
+  function piped() {
+    const server = new MemoryServer();
+    const session = server.create("a");
+    const stdin = new PassThrough();
+    const times = { quickMs: 50, firstMs: 50 };
+    const ended = attachTerminal({
+      ...{ cli: cliOf([], { stdin }), command: "run", isReadOnly: false, isQuiet: true },
+      server: {
+        client: createClient(() => Promise.reject(new Error("no request is made"))),
+        connect: async () =>
+          new SessionSocket({ clientName: "test", version: "1.2.3", open: server.open, times }),
+        answers: async () => true,
+        ...{ name: "here", controlDir: "/there" },
+      },
+      session: { id: "a", name: "a", cols: 80, rows: 24 },
+      detachKeys: parseDetachKeys("none"),
+    });
+    // A test may end before it is awaited.
+    ended.catch(() => undefined);
+    const input = (): string => Buffer.concat(session.input).toString();
+    const subscribed = expect.poll(() => server.links.at(0)?.cursors.size);
+    return { server, stdin, ended, input, subscribed: () => subscribed.toBe(1) };
+  }
+
+  const stop = (): void => void process.emit("SIGTERM", "SIGTERM");
+
+  test("waits for the connection", async () => {
+    const { server, stdin, ended, input, subscribed } = piped();
+    await subscribed();
+    server.link.cut();
+    stdin.write("one ");
+    stdin.write("two");
+    await expect.poll(input).toBe("one two");
+    stop();
+    expect(await ended).toBe(143);
+  });
+
+  test("waits for a program that does not read", async () => {
+    const { server, stdin, ended, input, subscribed } = piped();
+    await subscribed();
+    server.errorsForCommands.push(new ServiceError("input_overflow", "the program does not read"));
+    stdin.write("one ");
+    stdin.write("two");
+    // The memory server took what it refused.
+    await expect.poll(input).toBe("one one two");
+    stop();
+    expect(await ended).toBe(143);
+  });
+
+  test("ends with an error when it may not have arrived, or was refused", async () => {
+    const cut = piped();
+    await cut.subscribed();
+    cut.server.isManual = true;
+    cut.stdin.write("one");
+    await expect.poll(cut.input).toBe("one");
+    cut.server.link.cut();
+    await expect(cut.ended).rejects.toThrow("the last input may not have arrived");
+    const refused = piped();
+    await refused.subscribed();
+    refused.server.errorsForCommands.push(new ServiceError("forbidden", "you may only watch"));
+    refused.stdin.write("one");
+    await expect(refused.ended).rejects.toThrow("you may only watch");
+  });
 });
