@@ -5,7 +5,9 @@ import { command } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { SERVER_FLAGS, type Server, serverOf } from "../../server.ts";
 import { findSession } from "../../session-reference.ts";
+import { SessionScreen } from "../../terminal/session-screen.ts";
 import { onSignals } from "../../terminal/signals.ts";
+import { Terminal } from "../../terminal/terminal.ts";
 
 export const addLogs = command({
   usage: "logs <session>",
@@ -40,7 +42,12 @@ async function print(id: string, { client }: Server, { stdout }: Cli, signal: Ab
   }
 }
 
-async function follow(id: string, { connect }: Server, cli: Cli, signal: AbortSignal): Promise<void> {
+async function follow(
+  sessionId: string,
+  { client, connect }: Server,
+  cli: Cli,
+  signal: AbortSignal,
+): Promise<void> {
   const end = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => end.resolve());
   using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => end.resolve());
@@ -48,19 +55,8 @@ async function follow(id: string, { connect }: Server, cli: Cli, signal: AbortSi
   using _state = socket.onState((state) => {
     if (state.kind === "closed") end.reject(state.error ?? disconnected());
   });
-  using attachment = socket.attach(
-    id,
-    { from: 0 },
-    {
-      onOutput: ({ bytes }) => {
-        if (cli.stdout.write(bytes)) return;
-        attachment.pause();
-        cli.stdout.once("drain", () => attachment.resume());
-      },
-      onResync: ({ bytes }) => void cli.stdout.write(bytes),
-      onEvent: ({ kind }) => void (kind === "exit" && end.resolve()),
-      onError: (error) => end.reject(error),
-    },
-  );
+  const events = { exited: () => end.resolve(), refused: end.reject };
+  using screen = new SessionScreen({ socket, client, terminal: new Terminal(cli), sessionId, ...events });
+  screen.follow(0);
   await end.promise;
 }

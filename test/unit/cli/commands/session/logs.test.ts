@@ -1,0 +1,41 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { WebSocketServer } from "ws";
+import { runCli } from "../../../../../src/cli/program.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  encodeOutputFrame,
+  FrameType,
+} from "../../../../../src/protocol/frame/frame.ts";
+import { encodeJson } from "../../../../../src/protocol/frame/payload.ts";
+import { fakeServer } from "../../fake-server.ts";
+import { record } from "../../record.ts";
+import { cliOf } from "../../run-cli.ts";
+
+const json = (type: FrameType, value: unknown): Uint8Array => encodeFrame(type, "a", encodeJson(value));
+
+test("logs --follow goes on after an error that passes, and ends with the session", async () => {
+  await using server = await fakeServer(() => ({ status: 200, body: [record({ id: "a" })] }));
+  const sockets = new WebSocketServer({ server: server.http, path: "/ws" });
+  let subscriptions = 0;
+  sockets.on("connection", (socket) =>
+    socket.on("message", (message: Buffer) => {
+      if (decodeFrame(message).type !== FrameType.SUBSCRIBE) return;
+      subscriptions += 1;
+      if (subscriptions === 1) {
+        const refusal = { message: "the machine is away", code: "remote_unreachable", request: "subscribe" };
+        socket.send(json(FrameType.ERROR, refusal));
+        return;
+      }
+      const answer = { flags: 1, offset: 0, cols: 80, rows: 24, status: "exited" };
+      socket.send(json(FrameType.SUBSCRIBED, answer));
+      socket.send(encodeOutputFrame("a", 0, Buffer.from("hello\n")));
+      socket.send(json(FrameType.EVENT, { kind: "exit", type: "session-exit", sessionId: "a", exitCode: 3 }));
+    }),
+  );
+  const stdout = new PassThrough();
+  const argv = ["logs", "--follow", "a", "--control-dir", server.controlDir];
+  expect(await runCli(cliOf(argv, { stdout }))).toBe(0);
+  expect(String(stdout.read())).toBe("hello\n");
+});
