@@ -1,7 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { spanMs } from "../../../config/options/span.ts";
 import type { Client } from "../../../protocol/client/client.ts";
+import { isFinal } from "../../../protocol/client/link.ts";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
+import { ServiceError, unless } from "../../../protocol/errors.ts";
 import { LOCAL, type SetCordon } from "../../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../../protocol/schemas/session.ts";
 import { type AddCommand, command, ExitCode, jsonText, type Values, writeMessage } from "../../command.ts";
@@ -79,8 +81,11 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
     ? undefined
     : (await cordon(client, given, { cordoned: true, untilRestart })).machine;
   const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, isHost);
-  const ended = end ? running : [];
-  for (const { id } of ended) await client.end(id);
+  const ended: SessionRecord[] = [];
+  for (const session of end ? running : []) {
+    // It may have ended and been removed since it was listed.
+    if (await client.end(session.id).catch(unless("session_not_found"))) ended.push(session);
+  }
   const left = end ? [] : running;
   if (json) {
     cli.stdout.write(jsonText({ machine, running: left.map(plainRecord), ended: ended.map(plainRecord) }));
@@ -111,7 +116,7 @@ async function cordon(
   return { machine: remote.name, cordoned: remote.cordoned ?? false };
 }
 
-/** The sessions of a machine that run at the deadline. Ignores errors of a server, which may restart with its sessions. */
+/** The sessions of a machine that run at the deadline. Ignores temporary errors of a server, which may restart. */
 async function remaining(
   client: Client,
   name: string,
@@ -126,7 +131,8 @@ async function remaining(
       const running = sessions.filter(({ status, source = LOCAL }) => status !== "exited" && source === name);
       if (running.length === 0 || restMs <= 0) return running;
     } catch (error) {
-      if (restMs <= 0 || isHost) throw error;
+      const isTemporary = error instanceof ServiceError && !isFinal(error);
+      if (restMs <= 0 || isHost || !isTemporary) throw error;
     }
     await pause(Math.min(POLL_MS, Math.max(0, restMs)));
   }

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { type FakeAnswer, fakeServer } from "../../fake-server.ts";
+import { record } from "../../record.ts";
+import { ran } from "../../run-cli.ts";
+
+const CORDONED = { status: 200, body: { success: true, machine: "box", cordoned: true } };
+const refusal = (status: number, code: string): FakeAnswer => {
+  return { status, body: { error: `refused: ${code}`, code, details: {} } };
+};
+
+test("drain --end goes on when a session has been removed meanwhile", async () => {
+  const sessions = [record({ id: "one" }), record({ id: "two" })];
+  await using server = await fakeServer((request) => {
+    if (request === "POST /api/cordon") return CORDONED;
+    if (request === "GET /api/sessions") return { status: 200, body: sessions };
+    if (request.startsWith("DELETE /api/sessions/one")) return refusal(404, "session_not_found");
+    return { status: 200, body: { success: true, status: "exited", exitCode: 0 } };
+  });
+  const result = await ran(["drain", "--end", "--control-dir", server.controlDir]);
+  expect(result).toEqual({ exitCode: 0, stdout: "box runs no sessions, 1 ended\n", stderr: "" });
+  expect(server.requests).toContain("DELETE /api/sessions/two?if=running");
+});
+
+test("drain --wait repeats a temporary refusal and ends at a final one", async () => {
+  const answers = [refusal(503, "shutting_down"), refusal(401, "unauthorized")];
+  await using server = await fakeServer((request) =>
+    request === "POST /api/cordon" ? CORDONED : (answers.shift() ?? { status: 200, body: [] }),
+  );
+  expect(await ran(["drain", "--wait", "--control-dir", server.controlDir])).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "ttyhq: refused: unauthorized\n",
+  });
+});
