@@ -25,10 +25,11 @@ export const addHealth = command({
     ...SERVER_FLAGS,
   },
   run: async (flags, _, cli) => {
+    const client = await probed(flags, cli);
     const end = performance.now() + (flags.wait ?? 0) * 1000;
     for (;;) {
       try {
-        return await check(await probed(flags, cli), flags.timeout);
+        return await check(client, flags.timeout);
       } catch (error) {
         if (performance.now() + POLL_MS > end) throw error;
         await pause(POLL_MS);
