@@ -4,7 +4,7 @@ import { readSealedHead, type SealFiles } from "../../audit/file/sealed-head.ts"
 import { type Verification, verifyLog } from "../../audit/file/verifier.ts";
 import { parseAuditLog } from "../../config/config.ts";
 import { spanMs } from "../../config/options/span.ts";
-import { integer } from "../../config/options/value.ts";
+import { choice, integer } from "../../config/options/value.ts";
 import type { Client } from "../../protocol/client/client.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -104,7 +104,11 @@ const FILTERS = {
   user: ["--user <name>", "entries of this user"],
   action: ["--action <action>", "entries with this action, such as login or session.create"],
   session: ["--session <id>", "entries about this session"],
-  result: ["--result <result>", "entries with this result: ok, refused or failed", resultOf],
+  result: [
+    "--result <result>",
+    "entries with this result: ok, refused or failed",
+    choice(...AuditResult.options),
+  ],
   limit: ["--limit <number>", "maximum number of entries", integer(1, 999_999_999), "100"],
 } as const;
 
@@ -154,14 +158,8 @@ function entryTable(entries: readonly AuditRecord[], _: unknown, cli: Cli): stri
   return table(headings, rows, cli.stdout.columns);
 }
 
-function resultOf(text: string): AuditResult {
-  const { data } = AuditResult.safeParse(text);
-  if (data === undefined) throw new RangeError(`must be one of ${AuditResult.options.join(", ")}`);
-  return data;
-}
-
 function timeOf(text: string): string {
-  const agoMs = spanMs(text.toLowerCase());
+  const agoMs = spanMs(text);
   const time = new Date(agoMs === undefined ? text : Date.now() - agoMs);
   if (Number.isNaN(time.getTime())) throw new RangeError("must be a date, or a time ago such as 1h or 7d");
   return time.toISOString();

@@ -1,10 +1,8 @@
 // Tokens and keys: API tokens for programs, join tokens and keys for the remotes of an HQ.
-import type { z } from "zod";
-import { spanMs } from "../../config/options/span.ts";
+import { span } from "../../config/options/span.ts";
+import { remoteNamePattern } from "../../config/options/value.ts";
 import type { Client } from "../../protocol/client/client.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
-import { MAX_API_TOKEN_LIFETIME_S, MAX_JOIN_TOKEN_LIFETIME_S } from "../../protocol/limits.ts";
-import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
 import { ApiTokenName, type ApiTokenRecord } from "../../protocol/schemas/login.ts";
 import { TokenScope } from "../../protocol/schemas/permission.ts";
 import { type AddCommand, command, group, REQUIRED } from "../command.ts";
@@ -39,17 +37,12 @@ export const addToken = group(
         "Create and print an API token of yours, at a local server of the server's own user. It cannot be shown again.",
       json: "print the token with its id, scope and expiry as JSON",
       flags: {
-        name: ["--name <name>", "its name, for list and revoke", argumentOf(ApiTokenName), REQUIRED],
+        name: ["--name <name>", "its name, for list and revoke", tokenName, REQUIRED],
         scope: ["--scope <list>", `its permissions, of ${TokenScope.options.join(", ")}`, scopeOf, REQUIRED],
-        ttl: [
-          "--ttl <time>",
-          "its lifetime, such as 30d",
-          lifetimeUpTo(MAX_API_TOKEN_LIFETIME_S, "30d"),
-          REQUIRED,
-        ],
+        ttl: ["--ttl <time>", "its lifetime, such as 30d", span("1s", "365d", "30d"), REQUIRED],
       },
-      ask: ({ client }, { name, scope, ttl: expiresIn }) =>
-        client.call(endpoints.createApiToken, { body: { name, scope: [...scope], expiresIn } }),
+      ask: ({ client }, { name, scope, ttl }) =>
+        client.call(endpoints.createApiToken, { body: { name, scope: [...scope], expiresIn: ttl / 1_000 } }),
     }),
     query({
       ...LIST,
@@ -91,19 +84,14 @@ export const addJoinToken = group(
         name: [
           "--name <name>",
           "name of the remote, or a pattern such as build-*",
-          argumentOf(RemoteNamePattern),
+          remoteNamePattern,
           REQUIRED,
         ],
-        ttl: [
-          "--ttl <time>",
-          "its lifetime, such as 15m or 30d",
-          lifetimeUpTo(MAX_JOIN_TOKEN_LIFETIME_S, "15m"),
-          "15m",
-        ],
+        ttl: ["--ttl <time>", "its lifetime, such as 15m or 30d", span("1s", "365d", "15m"), "15m"],
         reusable: ["--reusable", "let any number of remotes join with it until it expires"],
       },
-      ask: ({ client }, { name, ttl: expiresIn, reusable = false }) =>
-        client.call(endpoints.createJoinToken, { body: { name, expiresIn, reusable } }),
+      ask: ({ client }, { name, ttl, reusable = false }) =>
+        client.call(endpoints.createJoinToken, { body: { name, expiresIn: ttl / 1_000, reusable } }),
     }),
     query({
       ...LIST,
@@ -199,19 +187,8 @@ function scopeOf(text: string): readonly TokenScope[] {
   });
 }
 
-/** A time from 1s to 365d, in seconds, and at most `maxS`. `example` is part of the message. */
-function lifetimeUpTo(maxS: number, example: string): (text: string) => number {
-  return (text) => {
-    const seconds = (spanMs(text.toLowerCase()) ?? Number.NaN) / 1000;
-    if (Number.isInteger(seconds) && seconds >= 1 && seconds <= maxS) return seconds;
-    throw new RangeError(`must be a time from 1s to 365d, such as ${example}`);
-  };
-}
-
-function argumentOf(schema: z.ZodType<string>): (text: string) => string {
-  return (text) => {
-    const argument = schema.safeParse(text);
-    if (argument.success) return argument.data;
-    throw new RangeError(`must be ${argument.error.issues[0]?.message}`);
-  };
+function tokenName(text: string): string {
+  const name = ApiTokenName.safeParse(text);
+  if (name.success) return name.data;
+  throw new RangeError(`must be ${name.error.issues[0]?.message}`);
 }

@@ -18,7 +18,7 @@ export const LOGIN_OPTIONS = {
     prose:
       "Require a passkey or a recovery code from every user who logs in with a password. A user without a passkey creates one at the next login, with a code of `ttyhq enrolment-code`. Without this option only users with a passkey are asked for it.",
   }),
-  loginIdleTimeout: optional("login-idle-timeout <time>", span(1_000, 24), {
+  loginIdleTimeout: optional("login-idle-timeout <time>", span("1s", "24h", "30m"), {
     prose:
       "End a login that has been unused for this long, such as 30m. An open page or stream counts as use. Default: a login lasts its 24 hours, because programs may keep a token between runs.",
   }),

@@ -87,14 +87,14 @@ export const OPTIONS = {
     prose:
       "Limit of a file that is sent into a session, in bytes or with a unit. 0: no files are sent into sessions or fetched from them.",
   }),
-  grace: value("grace <time>", span(1_000), {
+  grace: value("grace <time>", span("1s", "1h", "20s"), {
     fallback: DEFAULT_GRACE_MS,
     fallbackText: `${DEFAULT_GRACE_MS / 1_000}s`,
     prose:
       "How long stopping may take after SIGTERM: for running downloads, and in a session host for programs and their recordings.",
     roles: BOTH,
   }),
-  drainDelay: value("drain-delay <time>", span(0), {
+  drainDelay: value("drain-delay <time>", span("0s", "1h", "5s"), {
     fallback: DEFAULT_DRAIN_DELAY_MS,
     fallbackText: "0s",
     prose:

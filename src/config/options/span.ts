@@ -15,21 +15,22 @@ const SPAN = /^(\d{1,13})\s?([a-z]{0,2})$/;
 /** Limits for recordings of ended sessions; `undefined`: no limit of that kind. */
 export type Retention = { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined };
 
-const HOUR_MS = 3_600_000;
-
-/** Seconds, or a whole number with a unit: `20`, `500ms`, `5m`. In ms, from `minMs` to `maxHours`. */
-export function span(minMs: number, maxHours = 1): (text: string) => number {
-  const most = maxHours === 1 ? "an hour" : `${maxHours} hours`;
+/**
+ * Seconds, or a whole number with a unit: `20`, `500ms`, `5m`. In ms. `least` and `most` are such times, and with `example`
+ * part of the message.
+ */
+export function span(least: string, most: string, example: string): (text: string) => number {
+  const inMs = (time: string): number => spanMs(time) ?? Number.NaN;
   return (text) => {
-    const ms = spanMs(text.toLowerCase());
-    if (ms !== undefined && ms >= minMs && ms <= maxHours * HOUR_MS) return ms;
-    throw new RangeError(`must be a time from ${minMs / 1000} s to ${most}, such as 20s or 2m`);
+    const ms = inMs(text);
+    if (ms >= inMs(least) && ms <= inMs(most)) return ms;
+    throw new RangeError(`must be a time from ${least} to ${most}, such as ${example}`);
   };
 }
 
 /** An age, a size, or both: `30d`, `10GB`, `30d,10GB`. */
 export function retention(text: string): Retention {
-  const parts = text.split(",").map((part) => part.trim().toLowerCase());
+  const parts = text.split(",").map((part) => part.trim());
   let [maxAgeMs, maxBytes]: [number?, number?] = [];
   for (const part of parts) {
     const ageMs = /\d$/.test(part) ? undefined : spanMs(part);
@@ -44,9 +45,9 @@ export function retention(text: string): Retention {
   return { maxAgeMs, maxBytes };
 }
 
-/** From lower case text to ms; `undefined` for anything else. */
+/** In ms; `undefined` for any other text. */
 export function spanMs(text: string): number | undefined {
-  const [, digits, unit = ""] = SPAN.exec(text) ?? [];
+  const [, digits, unit = ""] = SPAN.exec(text.toLowerCase()) ?? [];
   const unitMs = UNIT_MS.get(unit);
   return digits === undefined || unitMs === undefined ? undefined : Number(digits) * unitMs;
 }

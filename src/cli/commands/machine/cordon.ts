@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { spanMs } from "../../../config/options/span.ts";
+import { span } from "../../../config/options/span.ts";
 import type { Client } from "../../../protocol/client/client.ts";
 import { isFinal } from "../../../protocol/client/link.ts";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
@@ -49,7 +49,12 @@ export const addUncordon = query({
 
 const DRAIN_FLAGS = {
   wait: ["--wait", "wait until its running sessions have ended"],
-  deadline: ["--deadline <time>", "how long --wait waits, such as 90s or 2h", deadlineOf, "1h"],
+  deadline: [
+    "--deadline <time>",
+    "how long --wait waits, such as 90s or 2h",
+    span("0s", "365d", "90s"),
+    "1h",
+  ],
   end: ["--end", "end the sessions that still run then"],
   untilRestart: UNTIL_RESTART,
   sessionHost: ["--session-host", "wait for the session host of the control directory, and cordon nothing"],
@@ -136,10 +141,4 @@ async function remaining(
     }
     await pause(Math.min(POLL_MS, Math.max(0, restMs)));
   }
-}
-
-function deadlineOf(text: string): number {
-  const ms = spanMs(text.toLowerCase());
-  if (ms !== undefined) return ms;
-  throw new RangeError("must be a time such as 90s or 2h");
 }

@@ -1,4 +1,4 @@
-import { spanMs } from "../../../config/options/span.ts";
+import { span } from "../../../config/options/span.ts";
 import { query } from "../../query.ts";
 import { findSession } from "../../session-reference.ts";
 
@@ -17,17 +17,12 @@ export const addShare = query({
     type: ["--type", "let guests type, as the user whose session it is"],
     resize: ["--resize", "let guests who may type also resize the terminal"],
     history: ["--no-history", "do not show output from before the link was made"],
-    expires: ["--expires <time>", "when the link ends, from 1m to 30d", seconds, "1h"],
+    expires: ["--expires <time>", "when the link ends, from 1m to 30d", span("1m", "30d", "8h"), "1h"],
   },
-  ask: async ({ client }, { type, resize, history, expires: expiresIn }, [reference = ""]) => {
+  ask: async ({ client }, { type, resize, history, expires }, [reference = ""]) => {
     const { id } = findSession(reference, await client.list());
-    return await client.share(id, { mode: type ? "type" : "view", resize, history, expiresIn });
+    const mode = type ? "type" : "view";
+    return await client.share(id, { mode, resize, history, expiresIn: expires / 1_000 });
   },
   text: ({ url }) => `${url}\n`,
 });
-
-function seconds(text: string): number {
-  const ms = spanMs(text.toLowerCase());
-  if (ms === undefined) throw new RangeError("must be a time such as 30m or 8h");
-  return ms / 1_000;
-}
