@@ -1,8 +1,7 @@
 import { examineConfig } from "../../config/config.ts";
-import { registerOptions } from "../../config/sources/flags.ts";
 import { type Setting, sourceWords } from "../../config/sources/settings.ts";
 import { command, ExitCode, writeMessage } from "../command.ts";
-import { configInput } from "../configuration.ts";
+import { configInput, registerOptions } from "../configuration.ts";
 import { printable, table } from "../text.ts";
 
 export const addConfig = command({

@@ -1,8 +1,7 @@
 import type { RunningServer } from "../../app.ts";
 import { parseConfig } from "../../config/config.ts";
-import { registerOptions } from "../../config/sources/flags.ts";
 import { command, jsonText } from "../command.ts";
-import { configInput } from "../configuration.ts";
+import { configInput, registerOptions } from "../configuration.ts";
 import { inputEnd, untilStopped } from "../until-stopped.ts";
 
 export const addServe = command({

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RunningHost } from "../../app.ts";
 import { parseHostConfig } from "../../config/config.ts";
-import { registerOptions } from "../../config/sources/flags.ts";
 import { command } from "../command.ts";
-import { configInput } from "../configuration.ts";
+import { configInput, registerOptions } from "../configuration.ts";
 import { onSignals } from "../terminal/signals.ts";
 import { untilStopped } from "../until-stopped.ts";
 

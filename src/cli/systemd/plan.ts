@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, type ConfigInput, parseConfig } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import type { Flags } from "../../config/sources/flags.ts";
+import type { Flags } from "../../config/sources/given.ts";
 import { OptionReader } from "../../config/sources/reader.ts";
 import { flagWords } from "../../config/sources/settings.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";

@@ -1,7 +1,9 @@
 // The sources of options: flags before variables, variables before the configuration file.
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { type Option, type Spelling, spellingsOf } from "../options/option.ts";
-import { type Flags, flagTexts } from "./flags.ts";
+
+/** The result of commander's `opts()`: texts, lists of texts and booleans by camel-case name. */
+export type Flags = Readonly<Record<string, unknown>>;
 
 export type Source =
   | { readonly kind: "flag"; readonly name: string }
@@ -63,6 +65,14 @@ export function givenFor(option: Option, { flags, env, file }: Sources): readonl
     if (found.length > 0) return found;
   }
   return [];
+}
+
+/** Commander stores a flag by its name in camel case; `--no-x` sets `x` to false. */
+function flagTexts(flags: Flags, flag: string): readonly string[] {
+  const name = flag.replace(/^--(?:no-)?/, "");
+  const given = flags[name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+  if (given === !flag.startsWith("--no-")) return ["true"];
+  return [given].flat().filter((text) => typeof text === "string");
 }
 
 /** An empty variable counts as not set: compose files write an unset variable like that. */

@@ -1,9 +1,9 @@
 // For tests of the configuration: a command line and an environment as sources.
 import { Command } from "commander";
+import { registerOptions } from "../../../src/cli/configuration.ts";
 import { type Config, parseConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import type { Role } from "../../../src/config/options/option.ts";
-import { registerOptions } from "../../../src/config/sources/flags.ts";
 import type { Secret } from "../../../src/lib/secret.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
