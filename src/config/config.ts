@@ -22,21 +22,15 @@ export type ConfigInput = Sources & {
 
 const LOOPBACK = "127.0.0.1";
 
-export type Examination = {
-  readonly settings: readonly Setting[];
-  readonly problems: readonly string[];
-  readonly warnings: readonly string[];
-};
-
 /** The configuration of `ttyhq serve`, frozen. Throws ConfigError with every problem. */
 export function parseConfig(input: ConfigInput): Config {
-  const reader = new OptionReader(input);
-  const config = readServer(reader, input);
-  return finish({ ...config, warnings: reader.warnings }, reader.problems);
+  return parsed(input, (reader) => ({ ...readServer(reader, input), warnings: reader.warnings }));
 }
 
 /** The same for `ttyhq config`: problems are reported, not thrown. */
-export function examineConfig(input: ConfigInput): Examination {
+export function examineConfig(
+  input: ConfigInput,
+): Pick<OptionReader, "problems" | "warnings"> & { readonly settings: readonly Setting[] } {
   const reader = new OptionReader(input);
   readServer(reader, input);
   const settings = settingsOf(reader, "server");
@@ -119,9 +113,9 @@ function readListen(reader: OptionReader): { readonly host: string; readonly por
 
 /** Absolute paths of a server's audit log. Throws ConfigError. */
 export function parseAuditLog(input: ConfigInput): Pick<Config, "controlDir" | "auditLog"> {
-  const reader = new OptionReader(input);
-  const config = { controlDir: readControlDir(reader), auditLog: reader.value(OPTIONS.auditLog) };
-  return finish(config, reader.problems);
+  return parsed(input, (reader) => {
+    return { controlDir: readControlDir(reader), auditLog: reader.value(OPTIONS.auditLog) };
+  });
 }
 
 function readAuditShipping(reader: OptionReader): AuditShipping {
@@ -138,9 +132,9 @@ function readAuditShipping(reader: OptionReader): AuditShipping {
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */
 export function parseHostConfig(input: ConfigInput): HostConfig & { readonly exitWhenIdle: boolean } {
-  const reader = new OptionReader(input);
-  const config = { ...readHost(reader), exitWhenIdle: reader.isOn(OPTIONS.exitWhenIdle) };
-  return finish(config, reader.problems);
+  return parsed(input, (reader) => {
+    return { ...readHost(reader), exitWhenIdle: reader.isOn(OPTIONS.exitWhenIdle) };
+  });
 }
 
 function readHost(reader: OptionReader) {
@@ -172,8 +166,10 @@ function readControlDir(reader: OptionReader): string {
   return path;
 }
 
-function finish<T extends object>(config: T, problems: readonly string[]): T {
-  if (problems.length > 0) throw new ConfigError(problems);
+function parsed<T>(input: ConfigInput, read: (reader: OptionReader) => T): T {
+  const reader = new OptionReader(input);
+  const config = read(reader);
+  if (reader.problems.length > 0) throw new ConfigError(reader.problems);
   freeze(config);
   return config;
 }

@@ -2,7 +2,8 @@
 import { isLoopbackName, urlHost } from "../lib/net/address.ts";
 import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
-import { type LoginConfig, readPair, warnOfUnused } from "./login.ts";
+import { BOTH_OR_NONE, type LoginConfig, readPair, warnOfUnused } from "./login.ts";
+import { HQ_OPTIONS, REMOTE_OPTIONS } from "./options/fleet.ts";
 import type { Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import { remoteName } from "./options/value.ts";
@@ -13,25 +14,8 @@ type FleetRole =
   | ReturnType<typeof readHq>
   | NonNullable<ReturnType<typeof readRemote>>;
 
-export type JoiningConfig = ReturnType<typeof readJoining>;
-
-const OF_HQ: readonly Option[] = [
-  OPTIONS.username,
-  OPTIONS.password,
-  OPTIONS.hqSessions,
-  OPTIONS.registryUrl,
-  OPTIONS.noBasicJoin,
-  OPTIONS.joinTokenName,
-];
-const OF_REMOTE: readonly Option[] = [
-  OPTIONS.hqUsername,
-  OPTIONS.hqPassword,
-  OPTIONS.name,
-  OPTIONS.machineLabel,
-  OPTIONS.remoteUrl,
-  OPTIONS.hqDial,
-  OPTIONS.allowInsecureHq,
-];
+const OF_HQ: readonly Option[] = [...Object.values(HQ_OPTIONS), OPTIONS.joinTokenName];
+const OF_REMOTE: readonly Option[] = [...Object.values(REMOTE_OPTIONS), OPTIONS.allowInsecureHq];
 const OF_BOTH: readonly Option[] = [OPTIONS.noHqAuth, OPTIONS.hqCa, OPTIONS.joinToken];
 
 /** Contradictory options give both. */
@@ -103,7 +87,7 @@ function readCredentials(reader: OptionReader, auth: LoginConfig): Credentials |
   }
   if (auth.mode === "none") return undefined;
   const { password: pair } = auth;
-  const isGiven = PAIR_OF_HQ.some((option) => reader.sourceOf(option) !== undefined);
+  const isGiven = reader.sourcesOf(PAIR_OF_HQ).length > 0;
   if (!isGiven && !reader.isOn(OPTIONS.noBasicJoin)) {
     reader.refuse(
       "--hq needs credentials, which its remotes prove themselves with: give --username and --password-file, or TTYHQ_USERNAME and TTYHQ_PASSWORD; --no-basic-join where remotes join with tokens alone; --no-hq-auth for none, in tests alone",
@@ -180,9 +164,9 @@ const NO_PROOF: Proof = { credentials: undefined, key: undefined };
 
 /** The pair if given, otherwise a key; whether there is one already is not known here. */
 function readProof(reader: OptionReader, isRemote: boolean): Proof {
-  const pair = readPair(reader, { username: OPTIONS.hqUsername, password: OPTIONS.hqPassword });
+  const pair = readPair(reader, [OPTIONS.hqUsername, OPTIONS.hqPassword]);
   if (!isRemote) return NO_PROOF;
-  if (pair.problem !== undefined) reader.refuse(pair.problem);
+  reader.refuseIncomplete(pair.options, BOTH_OR_NONE);
   const joinToken = reader.secret(OPTIONS.joinToken);
   const tokenSource = reader.sourceOf(OPTIONS.joinToken);
   if (reader.isOn(OPTIONS.noHqAuth)) {
@@ -190,10 +174,11 @@ function readProof(reader: OptionReader, isRemote: boolean): Proof {
     warnOfUnused(reader, "--no-hq-auth", [pair]);
     return NO_PROOF;
   }
-  if (pair.sources.length === 0) return { credentials: undefined, key: { joinToken } };
+  const pairSources = reader.sourcesOf(pair.options);
+  if (pairSources.length === 0) return { credentials: undefined, key: { joinToken } };
   if (tokenSource !== undefined) {
     reader.refuse(
-      `${pair.sources.join(" and ")} and ${tokenSource} are both set: a remote with a join token needs no password of its HQ, leave the pair out`,
+      `${pairSources.join(" and ")} and ${tokenSource} are both set: a remote with a join token needs no password of its HQ, leave the pair out`,
     );
   }
   return { credentials: pair.credentials, key: undefined };

@@ -13,8 +13,8 @@ export function readLogin(
   reader: OptionReader,
   context: { readonly host: string; readonly isHq: boolean },
 ): LoginConfig {
-  const service = readPair(reader, { username: OPTIONS.serviceUsername, password: OPTIONS.servicePassword });
-  const hq = readPair(reader, { username: OPTIONS.username, password: OPTIONS.password });
+  const service = readPair(reader, [OPTIONS.serviceUsername, OPTIONS.servicePassword]);
+  const hq = readPair(reader, [OPTIONS.username, OPTIONS.password]);
   // Without --hq these two are refused elsewhere.
   const pairs = context.isHq ? [hq, service] : [service];
   const localBypass = readLocalBypass(reader);
@@ -22,7 +22,7 @@ export function readLogin(
     warnWithoutLogin(reader, context.host, pairs);
     return { mode: "none", isPasswordDisallowed: reader.isOn(OPTIONS.disallowUserPassword) };
   }
-  for (const { problem } of pairs) if (problem !== undefined) reader.refuse(problem);
+  for (const { options } of pairs) reader.refuseIncomplete(options, BOTH_OR_NONE);
   refuseDifferent(reader, pairs);
   return readModes(reader, pairs, localBypass);
 }
@@ -89,7 +89,7 @@ function refuseDifferent(reader: OptionReader, [first, second]: readonly Pair[])
   const isSame =
     one.username === other.username && Buffer.compare(one.password.bytes(), other.password.bytes()) === 0;
   if (isSame) return;
-  const names = [first, second].map(({ sources }) => sources.join(" and "));
+  const names = [first, second].map(({ options }) => reader.sourcesOf(options).join(" and "));
   reader.refuse(
     `${names.join(" differ from ")}: an HQ has one user name and password, for its remotes and for people; leave one pair out`,
   );
@@ -105,31 +105,22 @@ function warnWithoutLogin(reader: OptionReader, host: string, pairs: readonly Pa
 }
 
 type Pair = {
-  /** The sources of one, both or none. */
-  readonly sources: readonly string[];
+  readonly options: readonly [username: ValueOption<string | undefined>, password: SecretOption];
   /** If both are valid. */
   readonly credentials: Credentials | undefined;
-  /** A message if one is missing. */
-  readonly problem: string | undefined;
 };
 
-export function readPair(
-  reader: OptionReader,
-  options: { readonly username: ValueOption<string | undefined>; readonly password: SecretOption },
-): Pair {
-  const username = reader.value(options.username);
-  const password = reader.secret(options.password);
-  const both = [options.username, options.password];
-  return {
-    sources: both.map((option) => reader.sourceOf(option)).filter((source) => source !== undefined),
-    credentials: username === undefined || password === undefined ? undefined : { username, password },
-    problem: reader.incomplete(both, "set both or none"),
-  };
+export const BOTH_OR_NONE = "set both or none";
+
+export function readPair(reader: OptionReader, options: Pair["options"]): Pair {
+  const [username, password] = [reader.value(options[0]), reader.secret(options[1])];
+  const isWhole = username !== undefined && password !== undefined;
+  return { options, credentials: isWhole ? { username, password } : undefined };
 }
 
 /** Warns about given pairs that have no effect. */
 export function warnOfUnused(reader: OptionReader, because: string, pairs: readonly Pair[]): void {
-  const sources = pairs.flatMap((pair) => pair.sources);
+  const sources = reader.sourcesOf(pairs.flatMap(({ options }) => options));
   if (sources.length === 0) return;
   reader.warn(`${because}: ${sources.join(" and ")} ${sources.length > 1 ? "are" : "is"} not used`);
 }

@@ -3,6 +3,7 @@ import type { Secret } from "../lib/secret.ts";
 import type { LoginConfig } from "./login.ts";
 import type { Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
+import { OWN_PROXY_OPTIONS } from "./options/proxy.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
 /** A certificate with its intermediate certificates, and its key, in PEM form. */
@@ -25,8 +26,7 @@ export function readTls(reader: OptionReader): TlsConfig | undefined {
   const cert = reader.file(OPTIONS.tlsCert);
   const key = reader.file(OPTIONS.tlsKey);
   const options = [OPTIONS.tlsCert, OPTIONS.tlsKey];
-  const problem = reader.incomplete(options, "https needs the certificate and its key");
-  if (problem !== undefined) reader.refuse(problem);
+  reader.refuseIncomplete(options, "https needs the certificate and its key");
   return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
@@ -53,7 +53,7 @@ export function readProxyServe(
   if (reader.sourceOf(OPTIONS.tlsCert) === undefined) {
     reader.refuse("--enable-proxy-serve starts a proxy that speaks HTTPS: give --tls-cert and --tls-key");
   }
-  if (PROOFS.every((option) => reader.sourceOf(option) === undefined)) {
+  if (reader.sourcesOf([OPTIONS.proxyClientCa, OPTIONS.proxyOidcIssuer]).length === 0) {
     reader.refuse(
       "--enable-proxy-serve needs to know how people prove who they are: give --proxy-client-ca for client certificates, --proxy-oidc-issuer for OpenID Connect, or --proxy-external where another proxy does it",
     );
@@ -61,30 +61,19 @@ export function readProxyServe(
   return tls && { listen, tls, url, clientCa, oidc };
 }
 
-const PROOFS: readonly Option[] = [OPTIONS.proxyClientCa, OPTIONS.proxyOidcIssuer];
 const OF_OIDC: readonly Option[] = [
   OPTIONS.proxyOidcIssuer,
   OPTIONS.proxyOidcClientId,
   OPTIONS.proxyOidcClientSecret,
 ];
-const OF_OWN_PROXY: readonly Option[] = [
-  ...OF_OIDC,
-  OPTIONS.proxyOidcScope,
-  OPTIONS.proxyOidcClaim,
-  OPTIONS.proxyOidcGroups,
-  OPTIONS.proxyOidcRequire,
-  OPTIONS.proxyClientCa,
-  OPTIONS.proxyListen,
-  OPTIONS.proxyUrl,
-];
+const OF_OWN_PROXY = Object.values<Option>(OWN_PROXY_OPTIONS);
 
 function readOidc(reader: OptionReader) {
   const issuer = reader.value(OPTIONS.proxyOidcIssuer);
   const clientId = reader.value(OPTIONS.proxyOidcClientId);
   const clientSecret = reader.secret(OPTIONS.proxyOidcClientSecret);
   const scope = reader.value(OPTIONS.proxyOidcScope);
-  const problem = reader.incomplete(OF_OIDC, "OpenID Connect needs all three");
-  if (problem !== undefined) reader.refuse(problem);
+  reader.refuseIncomplete(OF_OIDC, "OpenID Connect needs all three");
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
   const claims = Map.groupBy(reader.list(OPTIONS.proxyOidcRequire), ({ claim }) => claim);
   return {

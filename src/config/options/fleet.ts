@@ -3,10 +3,8 @@ import { MIN_JOIN_TOKEN_BYTES } from "../../protocol/limits.ts";
 import { file, list, optional, secret, toggle } from "./option.ts";
 import { certificates, httpOrigin, machineLabel, remoteName, remoteNamePattern, userName } from "./value.ts";
 
-export const FLEET_OPTIONS = {
-  hq: toggle("hq", {
-    prose: "Be an HQ: other servers register with it as remotes, and it serves all their sessions.",
-  }),
+/** Only for an HQ, as is `joinTokenName`. */
+export const HQ_OPTIONS = {
   username: optional("username <name>", userName, {
     prose:
       "With `--hq` and a password: the credentials of the HQ, for its remotes and for people who log in. SERVICE_USERNAME does the same.",
@@ -30,19 +28,10 @@ export const FLEET_OPTIONS = {
     prose:
       "HQ only: remotes join only with join tokens, not with `--username` and `--password`; people still log in with these.",
   }),
-  joinToken: secret("join-token", {
-    minBytes: MIN_JOIN_TOKEN_BYTES,
-    hasPlainFlag: true,
-    prose:
-      "Remote: a token of `ttyhq join-token create`, which enrolls the remote's key at the HQ and is not needed afterwards. HQ: a token that it accepts in addition, from any number of remotes.",
-  }),
-  joinTokenName: optional("join-token-name <pattern>", remoteNamePattern, {
-    prose:
-      "HQ with `--join-token`: the names that remotes may join under with that token, such as `build-*`.",
-  }),
-  hqUrl: optional("hq-url <origin>", httpOrigin, {
-    prose: "Be a remote of the HQ at this address, such as https://hq.example.com.",
-  }),
+} as const;
+
+/** Only for a remote, as is `allowInsecureHq`. */
+export const REMOTE_OPTIONS = {
   hqDial: toggle("hq-dial", {
     prose:
       "Remote only: keep one outgoing WebSocket to the HQ, over which the HQ reaches this remote, and listen on this machine alone. For machines behind NAT and firewalls.",
@@ -66,6 +55,27 @@ export const FLEET_OPTIONS = {
     prose:
       "Address at which the HQ reaches the remote. Default: derived from the listening address or the machine's host name.",
   }),
+} as const;
+
+export const FLEET_OPTIONS = {
+  hq: toggle("hq", {
+    prose: "Be an HQ: other servers register with it as remotes, and it serves all their sessions.",
+  }),
+  ...HQ_OPTIONS,
+  joinToken: secret("join-token", {
+    minBytes: MIN_JOIN_TOKEN_BYTES,
+    hasPlainFlag: true,
+    prose:
+      "Remote: a token of `ttyhq join-token create`, which enrolls the remote's key at the HQ and is not needed afterwards. HQ: a token that it accepts in addition, from any number of remotes.",
+  }),
+  joinTokenName: optional("join-token-name <pattern>", remoteNamePattern, {
+    prose:
+      "HQ with `--join-token`: the names that remotes may join under with that token, such as `build-*`.",
+  }),
+  hqUrl: optional("hq-url <origin>", httpOrigin, {
+    prose: "Be a remote of the HQ at this address, such as https://hq.example.com.",
+  }),
+  ...REMOTE_OPTIONS,
   hqCa: file("hq-ca", certificates, {
     prose:
       "Certificates, in PEM form, of authorities that an HQ and its remotes trust for each other in addition to the public ones.",

@@ -9,15 +9,8 @@ const CLAIM = /^[!-<>-~]{1,256}$/;
 const ISSUER = "the https url of a provider, such as https://id.example.com";
 const SCOPE = /^[!#-[\]-~]{1,256}$/;
 
-export const PROXY_OPTIONS = {
-  enableProxyServe: toggle("enable-proxy-serve", {
-    prose:
-      "Listen on 127.0.0.1 behind a reverse proxy that authenticates users and names them in the headers proxy-user-login, proxy-user-name and proxy-user-profile-pic. The server starts one on `--proxy-listen`.",
-  }),
-  proxyExternal: toggle("proxy-external", {
-    prose:
-      "With `--enable-proxy-serve`: start no proxy, because another one on this machine sets the headers. Every other program on this machine can set them too.",
-  }),
+/** Only for the proxy that the server starts. */
+export const OWN_PROXY_OPTIONS = {
   proxyListen: value("proxy-listen <address:port>", socketAddress, {
     fallback: { host: "0.0.0.0", port: 4443 },
     fallbackText: "0.0.0.0:4443",
@@ -58,6 +51,18 @@ export const PROXY_OPTIONS = {
     prose:
       "Address at which browsers reach the reverse proxy, such as https://term.example.com; the provider redirects to its /.proxy/callback, and to /.proxy/logged-out after a logout. Default: the machine's host name and the port.",
   }),
+} as const;
+
+export const PROXY_OPTIONS = {
+  enableProxyServe: toggle("enable-proxy-serve", {
+    prose:
+      "Listen on 127.0.0.1 behind a reverse proxy that authenticates users and names them in the headers proxy-user-login, proxy-user-name and proxy-user-profile-pic. The server starts one on `--proxy-listen`.",
+  }),
+  proxyExternal: toggle("proxy-external", {
+    prose:
+      "With `--enable-proxy-serve`: start no proxy, because another one on this machine sets the headers. Every other program on this machine can set them too.",
+  }),
+  ...OWN_PROXY_OPTIONS,
   trustedProxy: list("trusted-proxy <range>", addressRange, {
     prose:
       "Address of a reverse proxy, or a range that contains only proxies, whose X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host the server trusts.",

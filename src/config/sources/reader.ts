@@ -56,13 +56,13 @@ export class OptionReader {
     }
   }
 
-  /** A message if some but not all of these options were given. */
-  incomplete(options: readonly Option[], why: string): string | undefined {
-    const sources = options.map((option) => this.sourceOf(option)).filter((source) => source !== undefined);
+  /** Refuses some of these options without the others. */
+  refuseIncomplete(options: readonly Option[], why: string): void {
+    const sources = this.sourcesOf(options);
     const missing = options.filter((option) => this.sourceOf(option) === undefined).map(titleOf);
-    if (sources.length === 0 || missing.length === 0) return undefined;
+    if (sources.length === 0 || missing.length === 0) return;
     const set = `${sources.join(" and ")} ${sources.length > 1 ? "are" : "is"} set`;
-    return `${set} without ${missing.join(" and ")}: ${why}`;
+    this.refuse(`${set} without ${missing.join(" and ")}: ${why}`);
   }
 
   warn(warning: string): void {
@@ -89,6 +89,11 @@ export class OptionReader {
   sourceOf(option: Option): string | undefined {
     const [given] = this.givenFor(option);
     return given && sourceName(given.source);
+  }
+
+  /** The sources of those that were given. */
+  sourcesOf(options: readonly Option[]): readonly string[] {
+    return options.map((option) => this.sourceOf(option)).filter((source) => source !== undefined);
   }
 
   isOn(option: SwitchOption): boolean {
