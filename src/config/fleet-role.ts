@@ -38,7 +38,7 @@ export function readFleetRole(
   if (!isHq && !isRemote) {
     reader.refuseGiven(OF_BOTH, "for an HQ or a remote: give --hq or --hq-url, too, or leave it out");
   }
-  const remote = readRemote(reader, hostname, isRemote);
+  const remote = isRemote ? readRemote(reader, hostname) : undefined;
   if (isHq) return readHq(reader, auth);
   return remote ?? { kind: "standalone" };
 }
@@ -109,12 +109,12 @@ const PAIR_OF_HQ: readonly Option[] = [
   OPTIONS.servicePassword,
 ];
 
-/** `undefined` without an HQ. */
-function readRemote(reader: OptionReader, hostname: string, isRemote: boolean) {
+/** `undefined` if the address of the HQ is invalid. */
+function readRemote(reader: OptionReader, hostname: string) {
   const url = reader.value(OPTIONS.hqUrl);
   const ownUrl = reader.value(OPTIONS.remoteUrl);
-  const name = readName(reader, hostname, isRemote);
-  const proof = readProof(reader, isRemote);
+  const name = readName(reader, hostname);
+  const proof = readProof(reader);
   const dials = reader.isOn(OPTIONS.hqDial);
   checkEncryption(reader, url);
   if (dials) {
@@ -138,9 +138,8 @@ function readRemote(reader: OptionReader, hostname: string, isRemote: boolean) {
 }
 
 /** By default the host name, if it is a valid remote name. */
-function readName(reader: OptionReader, hostname: string, isRemote: boolean): string {
-  const name = reader.value(OPTIONS.name);
-  if (!isRemote || reader.sourceOf(OPTIONS.name) !== undefined) return name ?? hostname;
+function readName(reader: OptionReader, hostname: string): string {
+  if (reader.sourceOf(OPTIONS.name) !== undefined) return reader.value(OPTIONS.name) ?? hostname;
   reader.imply(OPTIONS.name, { text: hostname, because: "the name of this machine" });
   try {
     return remoteName(hostname);
@@ -160,19 +159,16 @@ type Proof = {
   readonly key: { readonly joinToken: Secret | undefined } | undefined;
 };
 
-const NO_PROOF: Proof = { credentials: undefined, key: undefined };
-
 /** The pair if given, otherwise a key; whether there is one already is not known here. */
-function readProof(reader: OptionReader, isRemote: boolean): Proof {
+function readProof(reader: OptionReader): Proof {
   const pair = readPair(reader, [OPTIONS.hqUsername, OPTIONS.hqPassword]);
-  if (!isRemote) return NO_PROOF;
   reader.refuseIncomplete(pair.options, BOTH_OR_NONE);
   const joinToken = reader.secret(OPTIONS.joinToken);
   const tokenSource = reader.sourceOf(OPTIONS.joinToken);
   if (reader.isOn(OPTIONS.noHqAuth)) {
     reader.warn("--no-hq-auth: this remote proves itself to its HQ with nothing; for tests alone");
     warnOfUnused(reader, "--no-hq-auth", [pair]);
-    return NO_PROOF;
+    return { credentials: undefined, key: undefined };
   }
   const pairSources = reader.sourcesOf(pair.options);
   if (pairSources.length === 0) return { credentials: undefined, key: { joinToken } };
