@@ -47,27 +47,17 @@ async function refuseSecond({ controlDir }: ServerPlan, parts: ClusterOptions): 
   throw new ServiceError("start_failed", message);
 }
 
-/** Waits for all starts, so that nothing starts during a stop; throws the first failure. */
+/** Rejects with the first failure. A server that is disposed of before its turn does not start. */
 async function startAll(
   servers: readonly ClusterServer[],
   signal: AbortSignal,
 ): Promise<readonly ServerReport[]> {
-  const failed = new AbortController();
-  const stop = AbortSignal.any([signal, failed.signal]);
   const reports: ServerReport[] = [];
   const waiting = servers.entries();
   const startOneByOne = async (): Promise<void> => {
-    for (const [index, server] of waiting) {
-      if (stop.aborted) return;
-      try {
-        reports[index] = await server.start(stop);
-      } catch (error) {
-        failed.abort(error);
-      }
-    }
+    for (const [index, server] of waiting) reports[index] = await server.start(signal);
   };
   await Promise.all(Array.from({ length: STARTS_AT_A_TIME }, startOneByOne));
-  stop.throwIfAborted();
   return reports;
 }
 
