@@ -49,7 +49,7 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
   const clock = new PlaybackClock({ now: () => performance.now(), speed: flags.speed });
   using scope = new DisposableStack();
   scope.use(onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort()));
-  scope.use(terminal.onOutputClosed(() => stop.abort()));
+  scope.use(terminal.onOutput("error", () => stop.abort()));
   if (source !== "-" && terminal.isInteractive) {
     scope.use(terminal.raw());
     scope.use(terminal.onInput(keysOf(clock, stop), () => stop.abort()));

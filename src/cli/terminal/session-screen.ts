@@ -33,7 +33,7 @@ export class SessionScreen implements Disposable {
   constructor(options: SessionScreenOptions) {
     this.#options = options;
     this.#terminal = options.terminal;
-    this.#draining = this.#terminal.onDrained(() => this.#attachment?.resume());
+    this.#draining = this.#terminal.onOutput("drain", () => this.#attachment?.resume());
   }
 
   follow(from: number): void {

@@ -1,3 +1,4 @@
+import { RetryTimer } from "../../lib/async/retry-timer.ts";
 import { asServiceError, isFinal } from "../../protocol/client/link.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -23,18 +24,16 @@ export class SessionSize implements Disposable {
   readonly #listening: Disposable;
   /** The last requested size; undefined after a refusal. */
   #sent: string | undefined;
-  #retry: ReturnType<typeof setTimeout> | undefined;
-  #isLeft = false;
+  readonly #retry = new RetryTimer({ firstMs: RETRY_MS, maxMs: RETRY_MS, retry: () => this.sendChanged() });
 
   constructor(options: SessionSizeOptions) {
     this.#options = options;
     this.#sent = options.created && sizeText(options.created);
-    this.#listening = options.terminal.onResize(() => this.sendChanged());
+    this.#listening = options.terminal.onOutput("resize", () => this.sendChanged());
   }
 
   [Symbol.dispose](): void {
-    this.#isLeft = true;
-    clearTimeout(this.#retry);
+    this.#retry[Symbol.dispose]();
     this.#listening[Symbol.dispose]();
   }
 
@@ -54,13 +53,10 @@ export class SessionSize implements Disposable {
   }
 
   sendChanged(): void {
-    if (this.#current !== this.#sent) this.send().catch((error: unknown) => this.#refused(error));
-  }
-
-  #refused(error: unknown): void {
-    if (this.#isLeft || isFinal(asServiceError(error))) return;
-    clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.sendChanged(), RETRY_MS);
+    if (this.#current === this.#sent) return;
+    this.send().catch((error: unknown) => {
+      if (!isFinal(asServiceError(error))) this.#retry.start();
+    });
   }
 
   get #current(): string | undefined {

@@ -78,7 +78,7 @@ async function shown(options: Options): Promise<AttachmentEnd> {
     scope.use(
       onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => end.resolve({ kind: "stopped", signal })),
     );
-    scope.use(terminal.onOutputClosed(() => end.resolve({ kind: "detached" })));
+    scope.use(terminal.onOutput("error", () => end.resolve({ kind: "detached" })));
     await socket.opened(CONNECT_TIMEOUT_MS);
     if (hint !== undefined && command === "run") cli.stderr.write(`[${hint}]\n`);
     scope.use(terminal.raw());

@@ -41,8 +41,7 @@ export class Terminal {
     this.#input.on("data", typed);
     this.#input.once("end", ended);
     // Reading a closed terminal fails, possibly more than once.
-    const failed = (): void => ended();
-    this.#input.on("error", failed);
+    this.#input.on("error", ended);
     return {
       [Symbol.dispose]: () => {
         this.#input.off("data", typed);
@@ -60,20 +59,10 @@ export class Terminal {
     this.#input.resume();
   }
 
-  onResize(listener: () => void): Disposable {
-    this.#output.on("resize", listener);
-    return { [Symbol.dispose]: () => void this.#output.off("resize", listener) };
-  }
-
-  onDrained(listener: () => void): Disposable {
-    this.#output.on("drain", listener);
-    return { [Symbol.dispose]: () => void this.#output.off("drain", listener) };
-  }
-
-  /** A reader such as `head` has left the pipe, or the terminal was closed. */
-  onOutputClosed(listener: () => void): Disposable {
-    this.#output.on("error", listener);
-    return { [Symbol.dispose]: () => void this.#output.off("error", listener) };
+  /** `error`: a reader such as `head` has left the pipe, or the terminal was closed. */
+  onOutput(event: "resize" | "drain" | "error", listener: () => void): Disposable {
+    this.#output.on(event, listener);
+    return { [Symbol.dispose]: () => void this.#output.off(event, listener) };
   }
 
   write(text: string): void {
@@ -93,7 +82,7 @@ export class Terminal {
     this.write(PLAIN_MODES);
   }
 
-  /** Whether more output should wait for `onDrained`. */
+  /** Whether more output should wait for `drain`. */
   get isFull(): boolean {
     return this.#output.writableLength > HIGH_WATER_BYTES;
   }
