@@ -1,6 +1,6 @@
 // Commands as data: arguments, options, examples and exit codes. Parsing, help and completion are made from them.
 import { styleText } from "node:util";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError, Option, type OptionValues } from "commander";
 import type { Cli, OutputStream } from "./process-context.ts";
 import { printable } from "./text.ts";
 
@@ -65,12 +65,13 @@ export function command<const F extends Flags = Flags>(
     run(flags: Values<F>, args: readonly string[], cli: Cli): Promise<number> | Promise<void>;
   },
 ): AddCommand {
-  return declare(definition, (added, cli) => definition.run(added.opts<Values<F>>(), argsOf(added), cli));
+  return declare<Values<F>>(definition, (...given) => definition.run(...given));
 }
 
-export function declare(
+/** `Given`: the values of the flags. */
+export function declare<Given extends OptionValues>(
   declaration: Declaration,
-  run: (added: Command, cli: Cli) => Promise<number> | Promise<void>,
+  run: (flags: Given, args: readonly string[], cli: Cli) => Promise<number> | Promise<void>,
 ): AddCommand {
   const { usage, args = {}, flags = {}, extend } = declaration;
   return (parent, cli, finish) => {
@@ -79,14 +80,10 @@ export function declare(
     for (const flag of Object.values(flags)) added.addOption(optionOf(flag));
     extend?.(added);
     described(added, declaration).action(async () => {
-      const exitCode = await run(added, cli);
+      const exitCode = await run(added.opts<Given>(), added.processedArgs.flat(), cli);
       if (typeof exitCode === "number") finish(exitCode);
     });
   };
-}
-
-export function argsOf(parsed: Command): readonly string[] {
-  return parsed.processedArgs.flat();
 }
 
 export function group(name: string, help: Help, commands: readonly AddCommand[]): AddCommand {

@@ -1,6 +1,5 @@
 import {
   type AddCommand,
-  argsOf,
   type Declaration,
   declare,
   ExitCode,
@@ -22,12 +21,13 @@ type Query<F extends Flags, Answer> = Declaration & {
   exitCode?(answer: Answer): number;
 };
 
+type Given<F extends Flags> = Values<F> & Values<typeof SERVER_FLAGS> & { readonly json?: true };
+
 export function query<const F extends Flags, Answer>(definition: Query<F, Answer>): AddCommand {
   const { json, who, ask, toJson = (answer: Answer) => answer, text, exitCode } = definition;
   const flags = { ...definition.flags, json: ["--json", json], ...SERVER_FLAGS } as const;
-  return declare({ ...definition, flags }, async (added, cli) => {
-    const given = added.opts<Values<F> & Values<typeof SERVER_FLAGS> & { readonly json?: true }>();
-    const answer = await ask(await serverOf(given, cli, who), given, argsOf(added), cli);
+  return declare<Given<F>>({ ...definition, flags }, async (given, args, cli) => {
+    const answer = await ask(await serverOf(given, cli, who), given, args, cli);
     cli.stdout.write(given.json ? jsonText(toJson(answer)) : text(answer, given, cli));
     return exitCode?.(answer) ?? ExitCode.Ok;
   });

@@ -3,6 +3,7 @@ import { ConfigError } from "../config/config-error.ts";
 import { controlDirProblems } from "../config/control-dir.ts";
 import { isErrno } from "../lib/fs/atomic-file.ts";
 import { readTrustedFile } from "../lib/fs/trusted-path.ts";
+import { answers } from "../lib/os/unix-socket.ts";
 import { type Client, createClient } from "../protocol/client/client.ts";
 import type { OpenLink } from "../protocol/client/link.ts";
 import type { Send } from "../protocol/client/send.ts";
@@ -31,7 +32,7 @@ export type Server = {
   /** `undefined` for a server with a URL. */
   readonly controlDir: string | undefined;
   connect(clientName: string): Promise<SessionSocket>;
-  /** Whether a server listens; the next request reports other failures. */
+  /** Whether a server listens; true for a server with a URL. */
   answers(): Promise<boolean>;
 };
 
@@ -72,15 +73,11 @@ export function localSockets(controlDir: string): { readonly server: string; rea
 function localServer(controlDir: string, cli: Cli, who: "any" | "server"): Server {
   const { server, host } = localSockets(controlDir);
   const sockets = who === "any" ? [server, host] : [server];
-  const send = socketSend(sockets);
   return {
-    client: createClient(explained(send, controlDir, who)),
+    client: createClient(explained(socketSend(sockets), controlDir, who)),
     name: controlDir,
     controlDir,
-    answers: async () => {
-      const isMissing = await createClient(send).health().catch(isNotListening);
-      return isMissing !== true;
-    },
+    answers: async () => (await Promise.all(sockets.map(answers))).includes(true),
     connect: (clientName) => {
       const targets = sockets.map((socketPath) => ({ socketPath }));
       return connectTo(targets, clientName, cli);
@@ -171,7 +168,7 @@ function accessToken({ env, cwd }: Pick<ProcessContext, "env" | "cwd">): string 
 }
 
 /** Sends requests over the first unix socket with a listener, so that no request is sent twice. */
-export function socketSend(socketPaths: readonly string[]): Send {
+function socketSend(socketPaths: readonly string[]): Send {
   // Not disposed: idle connections do not keep the process alive.
   const senders = socketPaths.map((socketPath) => createSender({ socketPath }));
   return (request) => firstOf(senders, isNotListening, ({ send }) => send(request));
@@ -182,7 +179,11 @@ export function clientAt(socketPath: string): Client {
   return createClient(socketSend([socketPath]));
 }
 
-/** Whether a request failed because no server listens. */
-export function isNotListening(error: unknown): boolean {
+/** For `catch`: `undefined` if the request failed because no server listens. */
+export function unlessListening(error: unknown): undefined {
+  if (!isNotListening(error)) throw error;
+}
+
+function isNotListening(error: unknown): boolean {
   return isUnreachable(error) && ["ENOENT", "ECONNREFUSED"].some((code) => isErrno(error.cause, code));
 }

@@ -1,7 +1,7 @@
 import type { Health } from "../../protocol/schemas/health.ts";
 import { ExitCode } from "../command.ts";
 import { query } from "../query.ts";
-import { clientAt, isNotListening, localSockets, type Server } from "../server.ts";
+import { clientAt, localSockets, type Server, unlessListening } from "../server.ts";
 import { duration } from "../text.ts";
 
 type Status = {
@@ -26,17 +26,9 @@ export const addStatus = query({
 async function statusOf({ client, name, controlDir }: Server): Promise<Status> {
   if (controlDir === undefined) return { url: name, server: await client.health() };
   const sockets = localSockets(controlDir);
-  const [server, sessionHost] = await Promise.all([sockets.server, sockets.host].map(healthAt));
+  const health = [sockets.server, sockets.host].map((path) => clientAt(path).health().catch(unlessListening));
+  const [server, sessionHost] = await Promise.all(health);
   return { controlDir, server, sessionHost };
-}
-
-async function healthAt(socketPath: string): Promise<Health | undefined> {
-  try {
-    return await clientAt(socketPath).health();
-  } catch (error) {
-    if (isNotListening(error)) return undefined;
-    throw error;
-  }
 }
 
 function statusText({ controlDir, url, server, sessionHost }: Status): string {

@@ -8,7 +8,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { command, ExitCode, group, jsonText, writeMessage } from "../command.ts";
 import { configInput, registerOptions } from "../configuration.ts";
 import type { Cli, ProcessContext } from "../process-context.ts";
-import { clientAt, isNotListening, localSockets } from "../server.ts";
+import { clientAt, localSockets, unlessListening } from "../server.ts";
 import { table } from "../text.ts";
 import { filesOf, install, type Tell, uninstall } from "./installation.ts";
 import { placeOf, servicePlan, textOf } from "./plan.ts";
@@ -138,13 +138,8 @@ async function controlDirOfUnit(unitText: string, context: ProcessContext): Prom
 }
 
 async function runningSessions(controlDir: string): Promise<number> {
-  try {
-    return (await clientAt(localSockets(controlDir).host).list()).filter(({ status }) => status !== "exited")
-      .length;
-  } catch (error) {
-    if (isNotListening(error)) return 0;
-    throw error;
-  }
+  const sessions = await clientAt(localSockets(controlDir).host).list().catch(unlessListening);
+  return (sessions ?? []).filter(({ status }) => status !== "exited").length;
 }
 
 type UnitState = {
