@@ -31,7 +31,7 @@ export type ProcessContext = {
   readonly stderr: OutputStream;
 };
 
-export type Parts = {
+export type Cli = ProcessContext & {
   /** Resolves when it serves; disposing stops it gracefully. */
   startServer(config: Config): Promise<RunningServer>;
   startSessionHost(config: HostConfig): Promise<RunningHost>;
@@ -43,5 +43,3 @@ export type Parts = {
   /** Starts the session host of a control directory unless one answers there; resolves when it serves. */
   ensureHost(config: HostConfig): Promise<void>;
 };
-
-export type Cli = ProcessContext & Parts;

@@ -55,7 +55,10 @@ export async function runCli(started: Cli): Promise<number> {
   // `ttyhq ls | head` closes the pipe early, and a terminal may be closed.
   for (const stream of [started.stdout, started.stderr]) stream.on("error", () => undefined);
   // The stop of a service does not wait for the readers of its output.
-  if (SERVICES.has(command)) return await runCommand(command, await inLogFormat(started));
+  if (SERVICES.has(command)) {
+    const { serviceInLogFormat } = await import("./stderr-format.ts");
+    return await runCommand(command, await serviceInLogFormat(started));
+  }
   const exitCode = await runCommand(command, started);
   await flushed(started.stdout);
   return exitCode;
@@ -87,11 +90,6 @@ async function runCommand(command: string, cli: Cli): Promise<number> {
   } catch (error) {
     return report(error, cli.stderr);
   }
-}
-
-async function inLogFormat(cli: Cli): Promise<Cli> {
-  const { serviceInLogFormat } = await import("./stderr-format.ts");
-  return await serviceInLogFormat(cli);
 }
 
 /** The command that the arguments start with. Options alone belong to `serve`, except those of the program itself. */

@@ -24,21 +24,13 @@ export const addLogin = query({
       const [url] = added.args;
       if (url !== undefined) added.setOptionValue("url", url);
     }),
-  ask: async ({ client }, { user }, _, cli) => {
+  ask: async ({ client }, { user: username }, _, cli) => {
     using reader = new QuestionReader(cli);
-    return await logIn(client, user, reader);
+    const password = await reader.ask("Password: ", { echo: false });
+    return await goOn(client, client.call(endpoints.createToken, { body: { username, password } }), reader);
   },
   text: ({ token }) => `${token}\n`,
 });
-
-async function logIn(
-  client: Client,
-  username: string | undefined,
-  reader: QuestionReader,
-): Promise<TokenResponse> {
-  const password = await reader.ask("Password: ", { echo: false });
-  return await goOn(client, client.call(endpoints.createToken, { body: { username, password } }), reader);
-}
 
 async function goOn(
   client: Client,

@@ -50,27 +50,26 @@ const addUninstall = command({
   summary: "stop them and remove the units",
   description: "Stop server and session host and remove the files that install wrote. Recordings stay.",
   flags: { user: USER, endSessions: ["--end-sessions", "end running programs as well"] },
-  run: ({ user, endSessions = false }, _, cli) => uninstallService(scopeOf(user), endSessions, cli),
+  run: async ({ user, endSessions }, _, cli) => {
+    const scope = scopeOf(user);
+    const place = placeOf(scope, cli);
+    const tell = teller(cli);
+    const unit = textOf(place.hostUnit);
+    if (unit === undefined && textOf(place.serverUnit) === undefined) {
+      tell("nothing is installed");
+      return;
+    }
+    const systemctl = managerOf(scope, cli);
+    const controlDir = unit === undefined ? undefined : await controlDirOfUnit(unit, cli);
+    const running = controlDir === undefined ? 0 : await runningSessions(controlDir);
+    if (running > 0 && !endSessions) {
+      const what = running === 1 ? "a program runs in a session" : `programs run in ${running} sessions`;
+      throw new ServiceError("session_running", `${what} of ${controlDir}: --end-sessions ends them`);
+    }
+    await uninstall(place, systemctl, tell);
+    if (controlDir !== undefined) tell(`recordings and keys stay in ${controlDir}`);
+  },
 });
-
-async function uninstallService(scope: Scope, endSessions: boolean, cli: Cli): Promise<void> {
-  const place = placeOf(scope, cli);
-  const tell = teller(cli);
-  const unit = textOf(place.hostUnit);
-  if (unit === undefined && textOf(place.serverUnit) === undefined) {
-    tell("nothing is installed");
-    return;
-  }
-  const systemctl = managerOf(scope, cli);
-  const controlDir = unit === undefined ? undefined : await controlDirOfUnit(unit, cli);
-  const running = controlDir === undefined ? 0 : await runningSessions(controlDir);
-  if (running > 0 && !endSessions) {
-    const what = running === 1 ? "a program runs in a session" : `programs run in ${running} sessions`;
-    throw new ServiceError("session_running", `${what} of ${controlDir}: --end-sessions ends them`);
-  }
-  await uninstall(place, systemctl, tell);
-  if (controlDir !== undefined) tell(`recordings and keys stay in ${controlDir}`);
-}
 
 const addStatusOf = command({
   usage: "status",
