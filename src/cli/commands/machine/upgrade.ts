@@ -106,31 +106,31 @@ export function examined(parts: readonly Part[]): {
 } {
   const ours = parts.flatMap(({ version, protocol }) => (protocol === undefined ? [] : (version ?? [])));
   const newest = ours.toSorted(byVersion).at(-1) ?? "";
-  const verdicts = parts.map((part) => verdictOf(part, newest));
+  const verdicts = parts.map((part) => {
+    const [status, explanation] = verdictOf(part, newest);
+    return { name: part.name, version: part.version, status, explanation };
+  });
   const behind = verdicts
     .filter(({ status, version = newest }) => status !== "foreign" && byVersion(version, newest) < 0)
     .toSorted((one, other) => byVersion(one.version ?? "", other.version ?? ""));
   return { parts: verdicts, order: behind.map(({ name }) => name) };
 }
 
-function verdictOf({ name, version, protocol, peer, isBound = false }: Part, newest: string): Verdict {
-  const verdict = (status: Verdict["status"], explanation: string): Verdict => {
-    return { name, version, status, explanation };
-  };
-  if (version === undefined) return verdict("unreachable", "does not answer");
-  if (protocol === undefined)
-    return verdict("foreign", "another program, which implements the specification");
+function verdictOf(
+  { version, protocol, peer, isBound = false }: Part,
+  newest: string,
+): readonly [Verdict["status"], explanation: string] {
+  if (version === undefined) return ["unreachable", "does not answer"];
+  if (protocol === undefined) return ["foreign", "another program, which implements the specification"];
   if (peer !== undefined && isBound && protocol !== peer.protocol) {
-    const difference = `revision ${protocol} of the protocol, the ${peer.name} has ${peer.protocol}`;
-    return verdict("incompatible", difference);
+    return ["incompatible", `revision ${protocol} of the protocol, the ${peer.name} has ${peer.protocol}`];
   }
   if (peer !== undefined && !isBound && minorsApart(version, peer.version) > 1) {
-    const difference = `more than one minor version from the ${peer.name}; update minor by minor`;
-    return verdict("incompatible", difference);
+    return ["incompatible", `more than one minor version from the ${peer.name}; update minor by minor`];
   }
-  if (byVersion(version, newest) === 0) return verdict("current", "works");
+  if (byVersion(version, newest) === 0) return ["current", "works"];
   const hint = isBound ? "restart it when its sessions have ended" : `update it to ${newest}`;
-  return verdict("behind", `works; ${hint}`);
+  return ["behind", `works; ${hint}`];
 }
 
 function numbersOf(version: string): readonly [number, number, number] {
