@@ -20,10 +20,7 @@ export const REQUIRED = Symbol("required");
 /** In place of a default: the option may be repeated, and its value is a list. */
 export const REPEATABLE = Symbol("repeatable");
 
-/**
- * Flags, meaning, and the parser and default of the value. The parser throws RangeError "must be …". The default is a text for
- * the parser, and the help shows it.
- */
+/** The parser throws RangeError "must be …". The default is a text for it, which the help shows. */
 type Flag =
   | readonly [flags: string, prose: string]
   | readonly [

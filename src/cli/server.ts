@@ -98,10 +98,7 @@ function distantServer(text: string, cli: Cli): Server {
   };
 }
 
-/**
- * Loads the client of /ws, which most commands do not need. It tries all targets at each attempt: a terminal stays
- * attached while the server restarts.
- */
+/** Loads the client of /ws, which few commands need. Each attempt tries all targets: the server may restart meanwhile. */
 async function connectTo(
   targets: readonly UplinkTarget[],
   clientName: string,

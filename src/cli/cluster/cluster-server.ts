@@ -180,10 +180,7 @@ function serverLog(controlDir: string): string {
   return join(controlDir, "server.log");
 }
 
-/**
- * Ends the session host of a control directory with its programs, if any. An abort of `hurry` stops the wait only.
- * Throws `host_unreachable` for an unresponsive host.
- */
+/** Ends it with its programs, if there is one. `hurry` aborts the wait only. Throws `host_unreachable` if it is silent. */
 async function endSessionHost(controlDir: string, hurry: AbortSignal): Promise<void> {
   const pid = await hostPid(controlDir);
   if (pid === undefined || (await isEnded(pid, "SIGTERM", STOP_TIMEOUT_MS, hurry)) || hurry.aborted) return;

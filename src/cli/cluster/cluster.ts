@@ -20,10 +20,7 @@ export type Cluster = AsyncDisposable & {
   readonly servers: readonly [hq: ServerReport, ...remotes: ServerReport[]];
 };
 
-/**
- * Resolves when every remote is registered. On an error or abort nothing is left running; `start_failed` has the end of
- * the log.
- */
+/** Resolves when every remote is registered. Rejects, as with `start_failed` and the end of a log, once nothing runs. */
 export async function startCluster(
   parts: ClusterOptions & ServerParts,
   signal: AbortSignal,

@@ -18,10 +18,7 @@ type SessionScreenOptions = {
   readonly refused: (error: ServiceError) => void;
 };
 
-/**
- * Shows a session's output. A slow terminal pauses the server; at most HIGH_WATER_BYTES and one frame are buffered
- * here.
- */
+/** A slow terminal pauses the server; at most HIGH_WATER_BYTES and one frame wait here. */
 export class SessionScreen implements Disposable {
   readonly #options: SessionScreenOptions;
   readonly #terminal: Terminal;

@@ -15,10 +15,7 @@ const SPAN = /^(\d{1,13})\s?([a-z]{0,2})$/;
 /** Limits for recordings of ended sessions; `undefined`: no limit of that kind. */
 export type Retention = { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined };
 
-/**
- * Seconds, or a whole number with a unit: `20`, `500ms`, `5m`. In ms. `least` and `most` are such times, and with `example`
- * part of the message.
- */
+/** Seconds, or a whole number with a unit: `20`, `500ms`, `5m`. In ms. `least` and `most` are such times as well. */
 export function span(least: string, most: string, example: string): (text: string) => number {
   const inMs = (time: string): number => spanMs(time) ?? Number.NaN;
   return (text) => {

@@ -19,10 +19,7 @@ type GivenText = Omit<Given, "texts"> & { readonly text: string };
 /** The value that an option has because of another one. */
 type Implied = { readonly text: string; readonly because: string };
 
-/**
- * Reads options from their sources. Invalid values become problems and count as the default, so that one start reports
- * every problem.
- */
+/** Invalid values become problems and count as the default, so that one start reports every problem. */
 export class OptionReader {
   readonly #sources: Sources;
   /** Each once, however often an option is read. */

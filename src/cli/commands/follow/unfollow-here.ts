@@ -8,10 +8,7 @@ import { FollowFile } from "../../../repositories/follow-file.ts";
 import { openControlDir } from "../../../sessions/storage/control-dir.ts";
 import type { Cli } from "../../process-context.ts";
 
-/**
- * Throws as the endpoint does. Updates the file of followed repositories; no other process may use the control
- * directory.
- */
+/** Throws as the endpoint does. No other process may use the control directory meanwhile. */
 export async function unfollowHere(
   cli: Pick<Cli, "env" | "cwd" | "user" | "program">,
   controlDir: string,
