@@ -61,11 +61,8 @@ export type Option =
   | SecretOption;
 
 /** The members that a table entry states by itself; the role is the server unless stated. */
-type Entry<O extends Option> = Omit<
-  O,
-  "shape" | "name" | "placeholder" | "parse" | "fallbackText" | "roles"
-> &
-  Partial<Pick<Common, "roles">>;
+type Entry<O extends Option> = Omit<O, Derived | "roles"> & Partial<Pick<Common, "roles">>;
+type Derived = "shape" | "name" | "placeholder" | "parse" | "fallback" | "fallbackText";
 
 const SERVER = { roles: ["server"] } as const;
 
@@ -73,22 +70,23 @@ export function toggle(name: string, entry: Entry<SwitchOption>): SwitchOption {
   return { ...SERVER, shape: "switch", name, ...entry };
 }
 
-/** `usage`: name and placeholder, as `port <number>`. */
+/** `usage`: name and placeholder, as `port <number>`. `fallback`: the default as a user would write it. */
 export function value<T>(
   usage: string,
   parse: (text: string) => T,
-  entry: Entry<ValueOption<NoInfer<T>>> & { readonly fallbackText?: string },
+  { fallback: text, ...entry }: Entry<ValueOption<T>> & { readonly fallback: string },
 ): ValueOption<T> {
-  const fallbackText = String(entry.fallback);
-  return { ...SERVER, shape: "value", ...named(usage), parse, fallbackText, ...entry };
+  const fallback = { fallback: parse(text), fallbackText: text };
+  return { ...SERVER, shape: "value", ...named(usage), parse, ...fallback, ...entry };
 }
 
 export function optional<T>(
   usage: string,
   parse: (text: string) => T,
-  entry: Omit<Entry<ValueOption<T>>, "fallback"> & { readonly fallbackText?: string },
+  entry: Entry<ValueOption<T>> & { readonly fallbackText?: string },
 ): ValueOption<T | undefined> {
-  return value<T | undefined>(usage, parse, { fallback: undefined, fallbackText: "", ...entry });
+  const fallback = { fallback: undefined, fallbackText: "" };
+  return { ...SERVER, shape: "value", ...named(usage), parse, ...fallback, ...entry };
 }
 
 export function list<T>(

@@ -36,7 +36,7 @@ export const OPTIONS = {
     roles: BOTH,
   }),
   port: value("port <number>", integer(0, 65_535), {
-    fallback: DEFAULT_PORT,
+    fallback: `${DEFAULT_PORT}`,
     prose: "TCP port to listen on. 0 picks a free one.",
   }),
   bind: value("bind <address>", bindAddress, {
@@ -59,11 +59,11 @@ export const OPTIONS = {
   ...PROXY_OPTIONS,
   ...FLEET_OPTIONS,
   rateLimitSessions: value("rate-limit-sessions <number>", limit, {
-    fallback: SESSIONS_PER_MINUTE,
+    fallback: `${SESSIONS_PER_MINUTE}`,
     prose: "Sessions that a user may create per minute. 0 for no limit.",
   }),
   rateLimitApi: value("rate-limit-api <number>", limit, {
-    fallback: API_CALLS_PER_MINUTE,
+    fallback: `${API_CALLS_PER_MINUTE}`,
     prose: "API calls that a user may make per minute. 0 for no limit.",
   }),
   metricsListen: optional("metrics-listen <address:port>", socketAddress, {
@@ -75,28 +75,24 @@ export const OPTIONS = {
   }),
   ...AUDIT_OPTIONS,
   maxRecordingSize: value("max-recording-size <size>", byteCount, {
-    fallback: DEFAULT_MAX_RECORDING_BYTES,
-    fallbackText: `${DEFAULT_MAX_RECORDING_BYTES / 2 ** 20}MiB`,
+    fallback: `${DEFAULT_MAX_RECORDING_BYTES / 2 ** 20}MiB`,
     prose:
       "Limit of the output recorded per session, in bytes or with a unit (kB, MB, GB, KiB, MiB, GiB). At the limit the recording stops; the session continues.",
     roles: BOTH,
   }),
   maxUpload: value("max-upload <size>", byteCountOrNone, {
-    fallback: DEFAULT_MAX_UPLOAD_BYTES,
-    fallbackText: `${DEFAULT_MAX_UPLOAD_BYTES / 2 ** 20}MiB`,
+    fallback: `${DEFAULT_MAX_UPLOAD_BYTES / 2 ** 20}MiB`,
     prose:
       "Limit of a file that is sent into a session, in bytes or with a unit. 0: no files are sent into sessions or fetched from them.",
   }),
   grace: value("grace <time>", span("1s", "1h", "20s"), {
-    fallback: DEFAULT_GRACE_MS,
-    fallbackText: `${DEFAULT_GRACE_MS / 1_000}s`,
+    fallback: `${DEFAULT_GRACE_MS / 1_000}s`,
     prose:
       "How long stopping may take after SIGTERM: for running downloads, and in a session host for programs and their recordings.",
     roles: BOTH,
   }),
   drainDelay: value("drain-delay <time>", span("0s", "1h", "5s"), {
-    fallback: DEFAULT_DRAIN_DELAY_MS,
-    fallbackText: "0s",
+    fallback: `${DEFAULT_DRAIN_DELAY_MS / 1_000}s`,
     prose:
       "How long the server keeps serving after SIGTERM while /readyz already fails, so that a load balancer can move on. Part of `--grace`.",
   }),

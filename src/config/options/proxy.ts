@@ -12,8 +12,7 @@ const SCOPE = /^[!#-[\]-~]{1,256}$/;
 /** Only for the proxy that the server starts. */
 export const OWN_PROXY_OPTIONS = {
   proxyListen: value("proxy-listen <address:port>", socketAddress, {
-    fallback: { host: "0.0.0.0", port: 4443 },
-    fallbackText: "0.0.0.0:4443",
+    fallback: "0.0.0.0:4443",
     prose:
       "Where the reverse proxy of `--enable-proxy-serve` listens, with the certificate of `--tls-cert` and `--tls-key`.",
   }),
