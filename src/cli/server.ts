@@ -176,6 +176,12 @@ export function clientAt(socketPath: string): Client {
   return createClient(socketSend([socketPath]));
 }
 
+/** The session host of a local server. Throws `invalid_request` for a server with a URL. */
+export function hostOf({ controlDir }: Server): Client {
+  if (controlDir !== undefined) return clientAt(localSockets(controlDir).host);
+  throw new ServiceError("invalid_request", "--session-host is asked by its control directory, not by --url");
+}
+
 /** For `catch`: `undefined` if the request failed because no server listens. */
 export function unlessListening(error: unknown): undefined {
   if (!isNotListening(error)) throw error;

@@ -5,7 +5,7 @@ import type { Client } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
-import { clientAt, localSockets, SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
+import { clientAt, hostOf, localSockets, SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
 
 const POLL_MS = 200;
 
@@ -43,19 +43,12 @@ async function probed(
   flags: ServerFlags & { readonly wait: number | undefined; readonly sessionHost: true | undefined },
   cli: Cli,
 ): Promise<Client> {
-  const { client, controlDir } = await serverOf(flags, cli);
-  if (controlDir === undefined) {
-    if (flags.sessionHost !== true) return client;
-    throw new ServiceError(
-      "invalid_request",
-      "--session-host is asked by its control directory, not by --url",
-    );
-  }
-  const { server, host } = localSockets(controlDir);
-  if (flags.sessionHost === true) return clientAt(host);
+  const server = await serverOf(flags, cli);
+  if (flags.sessionHost) return hostOf(server);
+  if (server.controlDir === undefined) return server.client;
+  const socket = localSockets(server.controlDir).server;
   // --wait is for a server, and its session host starts before it.
-  const isExpected = flags.wait !== undefined || existsSync(server);
-  return isExpected ? clientAt(server) : client;
+  return flags.wait !== undefined || existsSync(socket) ? clientAt(socket) : server.client;
 }
 
 async function check(client: Client, seconds: number): Promise<void> {

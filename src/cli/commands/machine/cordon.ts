@@ -9,7 +9,7 @@ import type { SessionRecord } from "../../../protocol/schemas/session.ts";
 import { type AddCommand, command, ExitCode, jsonText, type Values, writeMessage } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { query } from "../../query.ts";
-import { clientAt, localSockets, SERVER_FLAGS, serverOf } from "../../server.ts";
+import { hostOf, SERVER_FLAGS, serverOf } from "../../server.ts";
 import { plainRecord } from "../../session-reference.ts";
 import { duration, printable } from "../../text.ts";
 import { sessionTable } from "../ls.ts";
@@ -79,13 +79,11 @@ export const addDrain: AddCommand = command({
 
 async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Promise<number> {
   const { wait = false, deadline, end = false, untilRestart, sessionHost, json } = flags;
-  const { client: server, controlDir } = await serverOf(flags, cli, "server");
-  const isHost = sessionHost === true && controlDir !== undefined;
-  const client = isHost ? clientAt(localSockets(controlDir).host) : server;
-  const machine = isHost
-    ? undefined
-    : (await cordon(client, given, { cordoned: true, untilRestart })).machine;
-  const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, isHost);
+  const server = await serverOf(flags, cli, "server");
+  const client = sessionHost ? hostOf(server) : server.client;
+  const cordoned = sessionHost ? undefined : await cordon(client, given, { cordoned: true, untilRestart });
+  const machine = cordoned?.machine;
+  const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, sessionHost ?? false);
   const ended: SessionRecord[] = [];
   for (const session of end ? running : []) {
     // It may have ended and been removed since it was listed.

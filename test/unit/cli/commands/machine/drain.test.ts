@@ -32,3 +32,11 @@ test("drain --wait repeats a temporary refusal and ends at a final one", async (
     stderr: "ttyhq: refused: unauthorized\n",
   });
 });
+
+test("drain --session-host does not cordon a server with a URL instead", async () => {
+  expect(await ran(["drain", "--session-host", "--url", "http://127.0.0.1:1"])).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "ttyhq: --session-host is asked by its control directory, not by --url\n",
+  });
+});
