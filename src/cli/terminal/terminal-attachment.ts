@@ -13,7 +13,7 @@ import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "./detach-
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
-import { onSignals, type StopSignal, signalExitCode } from "./signals.ts";
+import { onSignals, signalExitCode } from "./signals.ts";
 import { Terminal } from "./terminal.ts";
 
 export const ATTACHMENT_FLAGS = {
@@ -38,10 +38,8 @@ type AttachmentOptions = {
 
 type Options = AttachmentOptions & { readonly socket: SessionSocket; readonly terminal: Terminal };
 
-type AttachmentEnd =
-  | { readonly kind: "exited"; readonly exitCode: number }
-  | { readonly kind: "detached" }
-  | { readonly kind: "stopped"; readonly signal: StopSignal };
+/** `hasExited`: the program, and with that code. */
+type AttachmentEnd = { readonly exitCode: number; readonly hasExited: boolean };
 
 const LOST = " ttyhq: connection lost, trying again; what you type is not sent ";
 const HINT_MS = 3_000;
@@ -57,13 +55,10 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
   const name = printable(session.name);
   const notice = (text: string): void => void (isQuiet || cli.stderr.write(text));
   using socket = await server.connect(command);
-  const end = await shown({ ...options, socket, terminal: new Terminal(cli) });
-  if (end.kind === "exited") {
-    if (command === "attach") notice(`[${name} ended with ${end.exitCode}]\n`);
-    return end.exitCode;
-  }
-  notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${session.id}]\n`);
-  return end.kind === "detached" ? ExitCode.Ok : signalExitCode(end.signal);
+  const { exitCode, hasExited } = await shown({ ...options, socket, terminal: new Terminal(cli) });
+  if (!hasExited) notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${session.id}]\n`);
+  else if (command === "attach") notice(`[${name} ended with ${exitCode}]\n`);
+  return exitCode;
 }
 
 async function shown(options: Options): Promise<AttachmentEnd> {
@@ -75,14 +70,13 @@ async function shown(options: Options): Promise<AttachmentEnd> {
   const common = { ...options, client: server.client, sessionId: session.id };
   try {
     using scope = new DisposableStack();
-    scope.use(
-      onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => end.resolve({ kind: "stopped", signal })),
-    );
-    scope.use(terminal.onOutput("error", () => end.resolve({ kind: "detached" })));
+    const leave = (exitCode: number): void => end.resolve({ exitCode, hasExited: false });
+    scope.use(onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => leave(signalExitCode(signal))));
+    scope.use(terminal.onOutput("error", () => leave(ExitCode.Ok)));
     await socket.opened(CONNECT_TIMEOUT_MS);
     if (hint !== undefined && command === "run") cli.stderr.write(`[${hint}]\n`);
     scope.use(terminal.raw());
-    const exited = (exitCode: number): void => end.resolve({ kind: "exited", exitCode });
+    const exited = (exitCode: number): void => end.resolve({ exitCode, hasExited: true });
     const screen = scope.use(new SessionScreen({ ...common, exited, refused: end.reject }));
     const created = command === "run" ? session : undefined;
     const size = scope.use(new SessionSize({ ...common, created }));
@@ -139,7 +133,7 @@ function sessionKeys(
     ...common,
     inputEnd: command === "run" ? "eof" : "detach",
     write: (bytes) => (isInteractive ? socket.write(id, bytes) : writeWhenPossible(socket, id, bytes)),
-    detach: () => end.resolve({ kind: "detached" }),
+    detach: () => end.resolve({ exitCode: ExitCode.Ok, hasExited: false }),
     refused: (error) => {
       // The exit of the program is on its way.
       if (error instanceof ServiceError && error.code === "session_not_running") return;
