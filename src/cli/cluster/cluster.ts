@@ -13,12 +13,13 @@ const STARTS_AT_A_TIME = 4;
 const REGISTRATION_TIMEOUT_MS = 20_000;
 const POLL_MS = 50;
 
-/** Disposing ends the remotes with their sessions and then the HQ. */
-export type Cluster = AsyncDisposable & {
+export type ClusterReport = Pick<ClusterOptions, "credentials"> & {
   readonly loginLink: string;
-  /** The HQ first. */
   readonly servers: readonly [hq: ServerReport, ...remotes: ServerReport[]];
 };
+
+/** Disposing ends the remotes with their sessions and then the HQ. */
+type Cluster = AsyncDisposable & ClusterReport;
 
 /** Resolves when every remote is registered. Rejects, as with `start_failed` and the end of a log, once nothing runs. */
 export async function startCluster(
@@ -35,7 +36,8 @@ export async function startCluster(
   const remotes = await startAll(servers, signal);
   await registered(hq, remotes, signal);
   const end = stack.move();
-  return { loginLink, servers: [first, ...remotes], [Symbol.asyncDispose]: () => end.disposeAsync() };
+  const report = { loginLink, credentials: parts.credentials, servers: [first, ...remotes] } as const;
+  return { ...report, [Symbol.asyncDispose]: () => end.disposeAsync() };
 }
 
 async function refuseSecond({ controlDir }: ServerPlan, parts: ClusterOptions): Promise<void> {

@@ -11,8 +11,8 @@ import { controlDirOf } from "../server.ts";
 import { onSignals, signalExitCode } from "../terminal/signals.ts";
 import { table } from "../text.ts";
 import { inputEnd } from "../until-stopped.ts";
-import { type Cluster, startCluster } from "./cluster.ts";
-import { type ClusterCredentials, type ClusterOptions, remoteNames } from "./plan.ts";
+import { type ClusterReport, startCluster } from "./cluster.ts";
+import { type ClusterOptions, remoteNames } from "./plan.ts";
 
 const MAX_REMOTES = 50;
 const USERNAME = "ttyhq";
@@ -73,8 +73,7 @@ async function up(flags: UpFlags & UpMode, cli: Cli): Promise<number> {
     const parts = { ...options, notice, program: cli.program, hurry: hurry.signal };
     await using cluster = await startCluster(parts, stop.signal);
     const view = { seconds: (performance.now() - started) / 1000, width: cli.stdout.columns };
-    const report = { ...cluster, credentials: options.credentials };
-    cli.stdout.write(flags.json ? reportJson(report) : reportText(report, view));
+    cli.stdout.write(flags.json ? reportJson(cluster) : reportText(cluster, view));
     if (!stop.signal.aborted) await once(stop.signal, "abort");
   } catch (error) {
     if (error !== stop.signal.reason) throw error;
@@ -98,10 +97,6 @@ export function clusterOptions(flags: UpFlags, cli: Cli): ClusterOptions {
 function random(bytes: number): string {
   return randomBytes(bytes).toString("base64url");
 }
-
-export type ClusterReport = Pick<Cluster, "loginLink" | "servers"> & {
-  readonly credentials: ClusterCredentials;
-};
 
 export function reportJson({ loginLink, credentials, servers }: ClusterReport): string {
   const [{ url, controlDir }, ...remotes] = servers;

@@ -1,12 +1,8 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import type { ClusterReport } from "../../../../src/cli/cluster/cluster.ts";
 import { hqPlan, remotePlans } from "../../../../src/cli/cluster/plan.ts";
-import {
-  type ClusterReport,
-  clusterOptions,
-  reportJson,
-  reportText,
-} from "../../../../src/cli/cluster/up.ts";
+import { clusterOptions, reportJson, reportText } from "../../../../src/cli/cluster/up.ts";
 import type { Cli } from "../../../../src/cli/process-context.ts";
 import { runCli } from "../../../../src/cli/program.ts";
 import { ConfigError } from "../../../../src/config/config-error.ts";
