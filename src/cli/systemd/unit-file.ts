@@ -133,40 +133,19 @@ function unit(note: string, sections: Readonly<Record<string, readonly string[]>
   return `# ${note}\n\n${texts.join("\n")}`;
 }
 
-/** Quotes words for `ExecStart=`: variables, specifiers and quotes have no effect. */
-export function execLine(words: readonly string[]): string {
-  return words.map(execWord).join(" ");
-}
-
-export function execWords(line: string): readonly string[] {
-  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, bare = ""]) =>
-    unescaped(quoted ?? bare),
-  );
-}
-
 const PLAIN = /^[\w@+=:,./-]+$/;
-const ESCAPES: ReadonlyMap<string, string> = new Map([
-  ["%", "%%"],
-  ["$", "$$"],
-  ['"', '\\"'],
-  ["\\", "\\\\"],
-]);
 
-function execWord(word: string): string {
-  if (PLAIN.test(word)) return word;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what a unit file cannot hold
-  const escaped = word.replaceAll(/[%$"\\\x00-\x1f\x7f]/g, (letter) => ESCAPES.get(letter) ?? hex(letter));
-  return `"${escaped}"`;
+/** Quotes words for `ExecStart=`: variables, specifiers and quotes have no effect. systemd knows the escapes of JSON. */
+export function execLine(words: readonly string[]): string {
+  const quoted = (word: string): string => JSON.stringify(word).replaceAll(/[%$]/g, "$&$&");
+  return words.map((word) => (PLAIN.test(word) ? word : quoted(word))).join(" ");
 }
 
-function hex(letter: string): string {
-  return `\\x${letter.charCodeAt(0).toString(16).padStart(2, "0")}`;
-}
-
-function unescaped(word: string): string {
-  return word.replaceAll(/%%|\$\$|\\x[0-9a-f]{2}|\\./g, (found) =>
-    found.startsWith("\\x") ? String.fromCharCode(Number.parseInt(found.slice(2), 16)) : found.slice(1),
-  );
+/** The words of `execLine`. */
+export function execWords(line: string): readonly string[] {
+  const unquoted = (word: string): string => String(JSON.parse(word.replaceAll(/([%$])\1/g, "$1")));
+  const words = line.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
+  return words.map((word) => (word.startsWith('"') ? unquoted(word) : word));
 }
 
 const NOTE =

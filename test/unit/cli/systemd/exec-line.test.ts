@@ -7,7 +7,7 @@ test("plain words stay as they are, and systemd expands nothing in the others", 
     '/usr/bin/ttyhq serve --port 4020 --bind "[::1]"',
   );
   expect(execLine(["a b", "100%", "$HOME", 'say "hi"', "back\\slash", "two\nlines", ""])).toBe(
-    '"a b" "100%%" "$$HOME" "say \\"hi\\"" "back\\\\slash" "two\\x0alines" ""',
+    '"a b" "100%%" "$$HOME" "say \\"hi\\"" "back\\\\slash" "two\\nlines" ""',
   );
   expect(execLine([";", "é"])).toBe('";" "é"');
 });
