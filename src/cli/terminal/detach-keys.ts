@@ -47,7 +47,8 @@ export class DetachScanner {
   readonly #keys: readonly Key[];
   #held: Uint8Array = NOTHING;
 
-  constructor({ keys }: DetachKeys) {
+  /** Without keys all input passes. */
+  constructor({ keys }: Pick<DetachKeys, "keys">) {
     this.#keys = keys;
   }
 

@@ -31,8 +31,9 @@ export class SessionKeys implements Disposable {
 
   constructor(options: SessionKeysOptions) {
     this.#options = options;
-    this.#scanner = new DetachScanner(options.detachKeys);
-    this.#maxUnanswered = MAX_UNANSWERED_BYTES[options.terminal.isInteractive ? "keys" : "pipe"];
+    const { isInteractive } = options.terminal;
+    this.#scanner = new DetachScanner(isInteractive ? options.detachKeys : { keys: [] });
+    this.#maxUnanswered = MAX_UNANSWERED_BYTES[isInteractive ? "keys" : "pipe"];
     this.#input = options.terminal.onInput(
       (bytes) => this.#typed(bytes),
       () => this.#ended(),
@@ -46,10 +47,7 @@ export class SessionKeys implements Disposable {
 
   #typed(bytes: Uint8Array): void {
     clearTimeout(this.#release);
-    const isInteractive = this.#options.terminal.isInteractive;
-    const { pass, isDetached } = isInteractive
-      ? this.#scanner.scan(bytes)
-      : { pass: bytes, isDetached: false };
+    const { pass, isDetached } = this.#scanner.scan(bytes);
     this.#send(pass);
     if (isDetached || (this.#options.isReadOnly && pass.includes(CTRL_C))) this.#options.detach();
     else if (this.#scanner.isHolding) {
