@@ -2,7 +2,7 @@
 import { ServiceError } from "../../protocol/errors.ts";
 import { type AddCommand, command } from "../command.ts";
 
-const SHELLS = { bash, zsh, fish } as const;
+const SCRIPTS = new Map(Object.entries({ bash, zsh, fish }));
 const OF_SESSIONS = ["attach", "kill", "logs", "play", "rename", "share"];
 const NAMES_COMMAND = "ttyhq ls --format '{name}' 2>/dev/null";
 
@@ -17,7 +17,11 @@ export const addCompletion: AddCommand = (program, ...rest) =>
       ["ttyhq completion fish | source", "in ~/.config/fish/config.fish"],
     ],
     run: async (_, [shell = ""], cli) => {
-      const script = scriptOf(shell);
+      const script = SCRIPTS.get(shell);
+      if (script === undefined) {
+        const message = `no completion for ${JSON.stringify(shell)}; use bash, zsh or fish`;
+        throw new ServiceError("invalid_request", message);
+      }
       const completed = program.commands.map((each) => ({
         name: each.name(),
         summary: each.summary(),
@@ -26,14 +30,6 @@ export const addCompletion: AddCommand = (program, ...rest) =>
       cli.stdout.write(script(completed));
     },
   })(program, ...rest);
-
-function scriptOf(shell: string): (commands: readonly Completed[]) => string {
-  if (shell === "bash" || shell === "zsh" || shell === "fish") return SHELLS[shell];
-  throw new ServiceError(
-    "invalid_request",
-    `no completion for ${JSON.stringify(shell)}; use bash, zsh or fish`,
-  );
-}
 
 function bash(commands: readonly Completed[]): string {
   return `_ttyhq() {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import type { Client } from "../../protocol/client/client.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { asServiceError } from "../../protocol/client/link.ts";
 import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { clientAt, hostOf, localSockets, SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
@@ -29,9 +29,10 @@ export const addHealth = command({
     const end = performance.now() + (flags.wait ?? 0) * 1000;
     for (;;) {
       try {
-        return await check(client, flags.timeout);
+        await withDeadline(client.health(), flags.timeout * 1000, "the health check");
+        return;
       } catch (error) {
-        if (performance.now() + POLL_MS > end) throw error;
+        if (performance.now() + POLL_MS > end) throw asServiceError(error);
         await pause(POLL_MS);
       }
     }
@@ -49,15 +50,6 @@ async function probed(
   const socket = localSockets(server.controlDir).server;
   // --wait is for a server, and its session host starts before it.
   return flags.wait !== undefined || existsSync(socket) ? clientAt(socket) : server.client;
-}
-
-async function check(client: Client, seconds: number): Promise<void> {
-  try {
-    await withDeadline(client.health(), seconds * 1000, "the health check");
-  } catch (cause) {
-    if (cause instanceof ServiceError || !(cause instanceof Error)) throw cause;
-    throw new ServiceError("host_unreachable", cause.message, { cause });
-  }
 }
 
 function parseSeconds(text: string): number {

@@ -55,16 +55,15 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
     scope.use(terminal.onInput(keysOf(clock, stop), () => stop.abort()));
   }
   scope.defer(() => terminal.restoreModes());
+  const write = async (text: string): Promise<void> => {
+    terminal.show(Buffer.from(text));
+    if (terminal.isFull) await terminal.flushed();
+  };
   try {
     for (;;) {
       const { header, events } = await readCast(await open(source, flags, { cli, signal }));
       const timeline = new Timeline(flags.idleLimit ?? header.idle_time_limit);
-      const outcome = await playEvents(timeline.of(events), {
-        clock,
-        signal,
-        wait,
-        write: writerTo(terminal),
-      });
+      const outcome = await playEvents(timeline.of(events), { clock, signal, wait, write });
       if (outcome !== "rewound") return;
       terminal.restoreModes();
       terminal.write(CLEAR_SCREEN);
@@ -73,13 +72,6 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
     // Stopping aborts reads.
     if (!signal.aborted) throw error;
   }
-}
-
-function writerTo(terminal: Terminal): (text: string) => Promise<void> {
-  return async (text) => {
-    terminal.show(Buffer.from(text));
-    if (terminal.isFull) await terminal.flushed();
-  };
 }
 
 async function wait(ms: number, changed: AbortSignal): Promise<void> {
@@ -108,7 +100,8 @@ async function open(
   { cli, signal }: { readonly cli: Cli; readonly signal: AbortSignal },
 ): Promise<AsyncIterable<Uint8Array>> {
   if (source === "-") return addAbortSignal(signal, cli.stdin);
-  if (await isFile(source)) return createReadStream(source, { signal });
+  const file = await stat(source).catch(() => undefined);
+  if (file?.isDirectory() === false) return createReadStream(source, { signal });
   const { client } = await serverOf(flags, cli);
   try {
     const { id } = findSession(source, await client.list());
@@ -117,14 +110,6 @@ async function open(
     // The user may have mistyped the name of a file.
     if (!(error instanceof ServiceError) || error.code === "invalid_request") throw error;
     throw new ServiceError(error.code, `no file ${JSON.stringify(source)}; as a session: ${error.message}`);
-  }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return !(await stat(path)).isDirectory();
-  } catch {
-    return false;
   }
 }
 
