@@ -14,14 +14,18 @@ import { plainRecord } from "../../session-reference.ts";
 import { duration, printable } from "../../text.ts";
 import { sessionTable } from "../ls.ts";
 
-const MACHINE = { machine: "at an HQ: name of the machine; without it, the server itself" } as const;
+const CORDON = {
+  args: { machine: "at an HQ: name of the machine; without it, the server itself" },
+  json: 'print {"machine", "cordoned"}',
+  who: "server",
+} as const;
 const UNTIL_RESTART = ["--until-restart", "the server forgets it when it restarts"] as const;
 /** One call of the 100 per minute that a user may make by default. */
 const POLL_MS = 1_000;
 
 export const addCordon = query({
+  ...CORDON,
   usage: "cordon [machine]",
-  args: MACHINE,
   summary: "let a machine start no new sessions",
   description:
     "Let a machine start no new sessions. Running ones go on. It stays so, also after a restart, until `ttyhq uncordon`.",
@@ -30,31 +34,22 @@ export const addCordon = query({
     ["ttyhq cordon --url https://hq.example.com build-1", "a machine of that HQ"],
   ],
   flags: { untilRestart: UNTIL_RESTART },
-  json: 'print {"machine", "cordoned"}',
-  who: "server",
   ask: ({ client }, { untilRestart }, [machine]) => cordon(client, machine, { cordoned: true, untilRestart }),
   text: ({ machine }) => `${printable(machine)} is cordoned\n`,
 });
 
 export const addUncordon = query({
+  ...CORDON,
   usage: "uncordon [machine]",
-  args: MACHINE,
   summary: "let a machine start new sessions again",
   examples: [["ttyhq uncordon build-1", "at the HQ"]],
-  json: 'print {"machine", "cordoned"}',
-  who: "server",
   ask: ({ client }, _, [machine]) => cordon(client, machine, { cordoned: false }),
   text: ({ machine }) => `${printable(machine)} starts new sessions\n`,
 });
 
 const DRAIN_FLAGS = {
   wait: ["--wait", "wait until its running sessions have ended"],
-  deadline: [
-    "--deadline <time>",
-    "how long --wait waits, such as 90s or 2h",
-    span("0s", "365d", "90s"),
-    "1h",
-  ],
+  deadline: ["--deadline <time>", "how long --wait waits, such as 90s or 2h", span("0s", "365d", "2h"), "1h"],
   end: ["--end", "end the sessions that still run then"],
   untilRestart: UNTIL_RESTART,
   sessionHost: ["--session-host", "wait for the session host of the control directory, and cordon nothing"],
@@ -65,7 +60,7 @@ type DrainFlags = Values<typeof DRAIN_FLAGS>;
 
 export const addDrain: AddCommand = command({
   usage: "drain [machine]",
-  args: MACHINE,
+  args: CORDON.args,
   summary: "cordon a machine, and wait for its sessions to end",
   description:
     "Cordon a machine and list the sessions that still run on it; with --wait, after they had until the deadline to end. The exit code is 1 if any still runs. Nothing is ended without --end.",

@@ -61,12 +61,11 @@ export const addUpgrade = query({
     const headings = ["PROCESS", "VERSION", "RESULT"];
     return `${table(headings, rows, cli.stdout.columns)}${steps === "" ? "" : `\nUpdate in this order:\n${steps}`}`;
   },
-  exitCode: ({ parts }) => (parts.every(({ status }) => isGood(status)) ? ExitCode.Ok : ExitCode.Failed),
+  exitCode: ({ parts }) => {
+    const isBad = parts.some(({ status }) => status === "incompatible" || status === "unreachable");
+    return isBad ? ExitCode.Failed : ExitCode.Ok;
+  },
 });
-
-function isGood(status: Verdict["status"]): boolean {
-  return status === "current" || status === "behind" || status === "foreign";
-}
 
 async function partsOf({ client, controlDir }: Server, cli: Cli): Promise<readonly Part[]> {
   const own = await client.call(health);
