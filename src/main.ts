@@ -98,7 +98,6 @@ function packageVersion(): string {
 }
 
 void main().then((exitCode) => {
-  process.exitCode = exitCode;
-  // All work is done; exit without waiting for idle connections and timers.
-  if (!process.stdout.writableNeedDrain) process.exit();
+  // All work is done; exit without waiting for idle connections, timers and output that nobody reads.
+  process.exit(exitCode);
 });

@@ -1,4 +1,5 @@
 // The command line: its commands and their exit codes.
+import { setTimeout as pause } from "node:timers/promises";
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -8,6 +9,7 @@ import type { Cli, OutputStream } from "./process-context.ts";
 
 type LoadCommand = () => Promise<AddCommand>;
 
+const FLUSH_TIMEOUT_MS = 2_000;
 const SERVICES: ReadonlySet<string> = new Set(["serve", "session-host"]);
 const VERSION_FLAGS: ReadonlySet<string> = new Set(["-V", "--version"]);
 const OWN_FLAGS: ReadonlySet<string> = new Set([...VERSION_FLAGS, "-h", "--help"]);
@@ -54,13 +56,15 @@ export async function runCli(started: Cli): Promise<number> {
   const command = commandOf(started.argv);
   // `ttyhq ls | head` closes the pipe early, and a terminal may be closed.
   for (const stream of [started.stdout, started.stderr]) stream.on("error", () => undefined);
-  // The stop of a service does not wait for the readers of its output.
-  if (SERVICES.has(command)) {
-    const { serviceInLogFormat } = await import("./stderr-format.ts");
-    return await runCommand(command, await serviceInLogFormat(started));
+  if (!SERVICES.has(command)) {
+    const exitCode = await runCommand(command, started);
+    await flushed(started.stdout);
+    return exitCode;
   }
-  const exitCode = await runCommand(command, started);
-  await flushed(started.stdout);
+  const { serviceInLogFormat } = await import("./stderr-format.ts");
+  const exitCode = await runCommand(command, await serviceInLogFormat(started));
+  // A reader that has stopped reading does not keep a service from stopping.
+  await Promise.race([flushed(started.stdout), pause(FLUSH_TIMEOUT_MS)]);
   return exitCode;
 }
 

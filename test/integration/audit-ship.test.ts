@@ -1,16 +1,19 @@
 // The audit log at receivers: real sockets on this machine.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, open, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
+import { createClient } from "../../src/protocol/client/client.ts";
+import { createSender } from "../../src/remote/send.ts";
 import { AuditLog } from "./harness/audit-log.ts";
 import { bestTime } from "./harness/best-time.ts";
 import { ask } from "./harness/http.ts";
@@ -211,6 +214,31 @@ test("lines go to standard output, and one that nobody reads holds nothing up", 
     child.kill("SIGTERM");
     const [code] = await once(child, "exit");
     expect(code).toBe(0);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
+test("a full pipe that nobody reads does not keep a server from stopping", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-ship-"));
+  const controlDir = join(folder.path, "c");
+  const fifo = join(folder.path, "fifo");
+  await promisify(execFile)("mkfifo", [fifo]);
+  // Open on both sides, and never read.
+  await using pipe = await open(fifo, "r+");
+  const options = ["--port", "0", "--bind", LOOPBACK, "--session-host", "inline", "--login-link"];
+  // More than a pipe and the stream before it hold, as a burst of audit lines is.
+  const fill = "--import=data:text/javascript,process.stdout.write('x'.repeat(1e6))";
+  const child = spawn(
+    process.execPath,
+    [fill, MAIN, "serve", ...options, "--audit-ship", "stdout", "--control-dir", controlDir],
+    { stdio: ["ignore", pipe.fd, "ignore"] },
+  );
+  try {
+    const client = createClient(createSender({ socketPath: join(controlDir, "server.sock") }).send);
+    await eventually(() => client.health().catch(() => undefined), "the server");
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
   } finally {
     child.kill("SIGKILL");
   }
