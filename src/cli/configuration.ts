@@ -60,10 +60,7 @@ async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promi
 }
 
 /** At most one byte more than `maxBytes`, which the parser refuses. */
-async function contentOf(
-  path: string,
-  maxBytes: number,
-): Promise<{ readonly bytes: Uint8Array; readonly mode: number }> {
+async function contentOf(path: string, maxBytes: number) {
   checkTrustedPath(path);
   await using file = await open(path);
   const { mode } = await file.stat();

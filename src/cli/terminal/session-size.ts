@@ -14,11 +14,9 @@ type SessionSizeOptions = {
   readonly sessionId: string;
   /** The size that the session was created with from this terminal, which may have been resized since. */
   readonly created: TerminalSize | undefined;
-  /** A read-only viewer does not resize. */
   readonly isReadOnly: boolean;
 };
 
-/** Keeps the session at the size of the user's terminal. */
 export class SessionSize implements Disposable {
   readonly #options: SessionSizeOptions;
   readonly #listening: Disposable;

@@ -101,11 +101,7 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   return ExitCode.Failed;
 }
 
-async function cordon(
-  client: Client,
-  name: string | undefined,
-  body: SetCordon,
-): Promise<{ readonly machine: string; readonly cordoned: boolean }> {
+async function cordon(client: Client, name: string | undefined, body: SetCordon) {
   if (name === undefined) {
     const { machine, cordoned } = await client.call(endpoints.cordonServer, { body });
     return { machine, cordoned };

@@ -42,12 +42,7 @@ async function print(id: string, { client }: Server, { stdout }: Cli, signal: Ab
   }
 }
 
-async function follow(
-  sessionId: string,
-  { client, connect }: Server,
-  cli: Cli,
-  signal: AbortSignal,
-): Promise<void> {
+async function follow(id: string, { client, connect }: Server, cli: Cli, signal: AbortSignal): Promise<void> {
   const end = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => end.resolve());
   using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => end.resolve());
@@ -56,7 +51,7 @@ async function follow(
     if (state.kind === "closed") end.reject(state.error ?? disconnected());
   });
   const events = { exited: () => end.resolve(), refused: end.reject };
-  using screen = new SessionScreen({ socket, client, terminal: new Terminal(cli), sessionId, ...events });
+  using screen = new SessionScreen({ socket, client, terminal: new Terminal(cli), sessionId: id, ...events });
   screen.follow(0);
   await end.promise;
 }
