@@ -6,7 +6,7 @@ import { type Challenge, TokenResponse } from "../protocol/schemas/auth.ts";
 import type { LoginAnswers } from "../protocol/schemas/login-question.ts";
 import type { SecondFactorProof, SecondFactorResponse } from "../protocol/schemas/passkey.ts";
 import type { SecondFactor } from "./passkey/second-factor.ts";
-import type { Claimant, LoginAttempts } from "./password/attempts.ts";
+import { type Claimant, isRefusal, type LoginAttempts } from "./password/attempts.ts";
 import { LoginQuestions } from "./password/login-questions.ts";
 import type { PasswordCheck } from "./password/password-login.ts";
 import type { Principal } from "./principal.ts";
@@ -37,8 +37,6 @@ type LoginParts = {
   /** By result: `ok`, `refused`, `limited` or `failed`. */
   readonly logins: Pick<Tally<"method" | "result">, "add">;
 };
-
-const REFUSALS: ReadonlySet<string> = new Set(["invalid_credentials", "unauthorized"]);
 
 /** Exchanges proofs for access tokens, and revokes tokens (specification 5.1, contract 5.1, 5.3). */
 export class Login {
@@ -73,7 +71,7 @@ export class Login {
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
     const { username = defaultUser, password = "", address, client } = request;
     return await this.#questions.begin(address, (ask) =>
-      this.#admit("password", { address, client, user: username }, async () => {
+      this.#logIn("password", { address, client, user: username }, async () => {
         const user = await check({ username, password, address }, ask);
         // Does not reveal that the password was correct.
         if (!users.mayLogIn(user))
@@ -110,7 +108,7 @@ export class Login {
     const pending = await secondFactor.take(challengeId);
     const claimant = { address, client, ...(pending && { user: pending.user }) };
     let recoveryCodes: string[] | undefined;
-    const issued = await this.#admit("second-factor", claimant, async () => {
+    const issued = await this.#logIn("second-factor", claimant, async () => {
       if (pending === undefined) throw new ServiceError("unauthorized", "challenge was used or is too old");
       recoveryCodes = await secondFactor.prove(pending, proof);
       return pending.user;
@@ -120,7 +118,7 @@ export class Login {
 
   /** A token for the ticket of a login link. ServiceError `unauthorized`, `rate_limited`. */
   async withLink({ ticket, ...source }: LoginSource & { readonly ticket: string }): Promise<TokenResponse> {
-    return await this.#admit("link", source, () => this.#parts.links.redeem(ticket));
+    return await this.#logIn("link", source, () => this.#parts.links.redeem(ticket));
   }
 
   /** A challenge to sign with an SSH key. ServiceError `ssh_keys_disabled`, `registry_unavailable`. */
@@ -137,7 +135,7 @@ export class Login {
     const keys = this.#keys;
     const challenge = await keys.take(challengeId);
     const claimant = { address: proof.address, client, ...(challenge && { user: challenge.user }) };
-    return await this.#admit("ssh-key", claimant, () => keys.prove(challenge, proof));
+    return await this.#logIn("ssh-key", claimant, () => keys.prove(challenge, proof));
   }
 
   async logOut(principal: Principal): Promise<void> {
@@ -152,26 +150,38 @@ export class Login {
     throw new ServiceError("ssh_keys_disabled", "login with an SSH key is off: see --enable-ssh-keys");
   }
 
-  async #admit(
+  async #logIn(
     method: string,
     claimant: Claimant & LoginSource,
-    proof: () => Promise<string>,
+    prove: () => Promise<string>,
   ): Promise<TokenResponse> {
-    const { tokens, attempts, log, logins } = this.#parts;
     const { address, client } = claimant;
+    const { user } = await this.admit(method, claimant, async () => ({ user: await prove() }));
+    return await this.#parts.tokens.issue(user, method, { address, client });
+  }
+
+  /** Limits, counts and logs a login. Throws `rate_limited`, and as `prove`. `reasonOf`: what the log says about an error. */
+  async admit<Proven extends { readonly user: string }>(
+    method: string,
+    claimant: Claimant,
+    prove: () => Promise<Proven>,
+    reasonOf: (error: unknown) => object = () => ({}),
+  ): Promise<Proven> {
+    const { attempts, log, logins } = this.#parts;
+    const { address } = claimant;
     try {
-      const user = await attempts.guard(claimant, proof);
+      const proven = await attempts.guard(claimant, prove);
       logins.add(method, "ok");
-      log.info({ user, method, address }, "logged in");
-      return await tokens.issue(user, method, { address, client });
+      log.info({ user: proven.user, method, address }, "logged in");
+      return proven;
     } catch (error) {
       // Neither the name is logged, because people type their password there, nor tries beyond the limit.
       const code = error instanceof ServiceError ? error.code : "internal_error";
       // The password was correct: the login continues.
       if (code === "second_factor_required") throw error;
       const isLimited = code === "rate_limited";
-      logins.add(method, isLimited ? "limited" : REFUSALS.has(code) ? "refused" : "failed");
-      if (!isLimited) log.warn({ method, address }, "login refused");
+      logins.add(method, isLimited ? "limited" : isRefusal(error) ? "refused" : "failed");
+      if (!isLimited) log.warn({ method, address, ...reasonOf(error) }, "login refused");
       throw error;
     }
   }

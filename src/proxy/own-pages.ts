@@ -12,8 +12,8 @@ import {
 import { cookie, cookiesOf, LOGIN_COOKIE, PENDING_COOKIE } from "./cookies.ts";
 import type { Client } from "./forwarder.ts";
 import { redirect, sendPage } from "./plain-page.ts";
-import { PendingLogins } from "./provider/pending-login.ts";
-import type { Provider } from "./provider/provider.ts";
+import { type PendingLogin, PendingLogins } from "./provider/pending-login.ts";
+import { type Provider, reasonOf } from "./provider/provider.ts";
 import type { ProviderLogins } from "./provider/provider-logins.ts";
 
 type OwnPagesParts = {
@@ -23,14 +23,21 @@ type OwnPagesParts = {
   readonly seal: Seal;
   readonly origin: string;
   readonly clientOf: (request: IncomingMessage) => Client;
+  readonly mayLogIn: (user: string) => boolean;
+  /** Limits, counts and logs a login, see Login.admit. */
+  readonly admit: <Proven extends { readonly user: string }>(
+    address: string | undefined,
+    prove: () => Promise<Proven>,
+    reasonOf: (error: unknown) => object,
+  ) => Promise<Proven>;
   readonly audit: { write(entry: LoginEntry): void };
-  readonly log: Pick<Log, "info" | "warn">;
+  readonly log: Pick<Log, "info">;
 };
 
 type LoginEntry = {
   readonly action: "login" | "logout";
-  readonly result: "ok" | "refused";
-  readonly user?: string;
+  readonly result: "ok" | "refused" | "failed";
+  readonly user: string | undefined;
   readonly method: "oidc";
   readonly address: string | undefined;
 };
@@ -80,10 +87,8 @@ export class OwnPages {
   }
 
   async #finish(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
-    const { provider, logins, clientOf, audit, log } = this.#parts;
     const state = url.searchParams.get("state") ?? "";
-    const cookies = cookiesOf(request.headers.cookie);
-    const pending = this.#pending.open(cookies.get(cookieOf(state)) ?? "");
+    const pending = this.#pending.open(cookiesOf(request.headers.cookie).get(cookieOf(state)) ?? "");
     if (pending === undefined || pending.state !== state) {
       const message = "this login was started in another browser, or too long ago: log in again";
       throw new ServiceError("login_refused", message);
@@ -91,20 +96,34 @@ export class OwnPages {
     // Valid once, whatever the result.
     const doneWith = cookie(cookieOf(state), "", 0);
     response.setHeader("set-cookie", doneWith);
-    const { address } = clientOf(request);
-    const answer = await provider.finish(url.search, pending).catch((error: unknown) => {
-      log.warn({ method: "oidc", address }, "login refused");
-      audit.write({ action: "login", result: "refused", method: "oidc", address });
-      throw error;
-    });
-    // A new cookie, in case somebody else planted the previous one.
-    await logins.end(cookies.get(LOGIN_COOKIE));
-    const login = cookie(LOGIN_COOKIE, await logins.begin(answer), PROXY_LOGIN_LIFETIME_MS);
-    const { login: user } = answer.user;
-    log.info({ user, method: "oidc", address }, "logged in");
-    audit.write({ action: "login", result: "ok", user, method: "oidc", address });
-    response.setHeader("set-cookie", [doneWith, login]);
+    const login = await this.#logIn(request, url.search, pending);
+    response.setHeader("set-cookie", [doneWith, cookie(LOGIN_COOKIE, login, PROXY_LOGIN_LIFETIME_MS)]);
     redirect(response, pending.returnTo);
+  }
+
+  /** The cookie of the new login. Throws as `admit` and the provider; `login_refused` if the options do not admit the user. */
+  async #logIn(request: IncomingMessage, search: string, pending: PendingLogin): Promise<string> {
+    const { provider, logins, clientOf, mayLogIn, admit, audit } = this.#parts;
+    const { address } = clientOf(request);
+    const entry = { action: "login", method: "oidc", address } as const;
+    let user: string | undefined;
+    const prove = async () => {
+      const answer = await provider.finish(search, pending);
+      user = answer.user.login;
+      if (!mayLogIn(user)) throw new ServiceError("login_refused", `the user ${user} may not log in here`);
+      // A new cookie, in case somebody else planted the previous one.
+      await logins.end(loginCookieOf(request));
+      return { user, cookie: await logins.begin(answer) };
+    };
+    try {
+      const proven = await admit(address, prove, reasonOf);
+      audit.write({ ...entry, result: "ok", user: proven.user });
+      return proven.cookie;
+    } catch (error) {
+      const isRefused = error instanceof ServiceError && error.status < 500;
+      audit.write({ ...entry, result: isRefused ? "refused" : "failed", user });
+      throw error;
+    }
   }
 
   async #askToLogOut(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -87,9 +87,10 @@ export function isNavigation({ method, headers }: Pick<IncomingMessage, "method"
 }
 
 export function sendRefusal(response: ServerResponse, error: unknown): void {
-  const { error: message, code } = errorBody(error);
+  const { error: message, code, details } = errorBody(error);
   const status = error instanceof ServiceError ? error.status : 500;
-  if (code === "provider_unreachable") response.setHeader("retry-after", "5");
+  const { retryAfterSeconds } = details;
+  if (retryAfterSeconds !== undefined) response.setHeader("retry-after", `${retryAfterSeconds}`);
   const page: PlainPage = {
     ...{ status, title: TITLES[code] ?? "This did not work", sentences: [sentence(message)] },
     action: { kind: "link", to: "/", text: "Try again" },

@@ -32,7 +32,7 @@ type ProxyListener = AsyncDisposable & {
 export async function openProxyListener(parts: {
   readonly config: Pick<Config, "auth" | "proxyServe" | "trustedProxies">;
   readonly context: { readonly hostname: string };
-  readonly gate: Pick<Gate, "logins"> & { readonly proxyProof: Secret };
+  readonly gate: Pick<Gate, "login" | "users"> & { readonly proxyProof: Secret };
   readonly sharedRecords: SharedRecordStore | undefined;
   readonly audit: Audit;
   readonly log: Log;
@@ -45,10 +45,7 @@ export async function openProxyListener(parts: {
     return { clientOf, url: undefined, leadTo: () => {}, [Symbol.asyncDispose]: async () => {} };
   const { proxyProof: proof } = gate;
   const audit: Audit = {
-    write: (entry) => {
-      if (entry.action === "login") gate.logins.add("oidc", entry.result);
-      parts.audit.write({ ...entry, requestId: currentTrace()?.requestId });
-    },
+    write: (entry) => parts.audit.write({ ...entry, requestId: currentTrace()?.requestId }),
   };
   const { ReverseProxy } = await import("../../proxy/reverse-proxy.ts");
   await using stack = new AsyncDisposableStack();
@@ -59,7 +56,7 @@ export async function openProxyListener(parts: {
   const login =
     oidc &&
     (await openLogin(
-      { oidc, named: namedIn(config.auth), origin: url, sharedRecords, clientOf, audit, log },
+      { oidc, named: namedIn(config.auth), origin: url, gate, sharedRecords, clientOf, audit, log },
       stack,
     ));
   const answers = { error: sendError, refuse };
@@ -107,6 +104,7 @@ async function openLogin(
     readonly oidc: OidcClient;
     readonly named: Pick<ClaimRules, "named" | "groups">;
     readonly origin: string;
+    readonly gate: Pick<Gate, "login" | "users">;
     readonly sharedRecords: SharedRecordStore | undefined;
     readonly clientOf: ClientOf;
     readonly audit: Audit;
@@ -114,7 +112,7 @@ async function openLogin(
   },
   stack: AsyncDisposableStack,
 ): Promise<ReverseProxyParts["login"]> {
-  const { oidc, named, origin, clientOf, audit, log } = parts;
+  const { oidc, named, origin, gate, clientOf, audit, log } = parts;
   // Imported on demand: only OpenID Connect needs its client library.
   const [{ Provider }, { OwnPages }, { ProviderLogins }, { keepDiscovering }] = await Promise.all([
     import("../../proxy/provider/provider.ts"),
@@ -132,7 +130,12 @@ async function openLogin(
     ...{ records, seal, date, now: () => performance.now(), random: Math.random },
     renew: (login) => provider.renew(login),
   });
-  return { logins, pages: new OwnPages({ provider, logins, seal, origin, clientOf, audit, log }) };
+  const pages = new OwnPages({
+    ...{ provider, logins, seal, origin, clientOf, audit, log },
+    mayLogIn: (user) => gate.users.mayLogIn(user, "proxy"),
+    admit: (address, prove, reasonOf) => gate.login.admit("oidc", { address }, prove, reasonOf),
+  });
+  return { logins, pages };
 }
 
 /** The URL of a listener; wildcard addresses are replaced by the machine's name. */

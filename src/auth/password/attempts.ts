@@ -21,9 +21,9 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Limits failed logins: 10 a minute for each address and each user, always (contract 4.2). A try counts while it runs, so
- * that parallel tries gain nothing; only `invalid_credentials` and `unauthorized` count in the end. A success does not
- * reset earlier failures. Each further time within an hour that an address reaches the limit it waits longer: 1 more
- * minute, then 3, up to MAX_LOGIN_PENALTY_MS.
+ * that parallel tries gain nothing; only refusals count in the end. A success does not reset earlier failures. Each
+ * further time within an hour that an address reaches the limit it waits longer: 1 more minute, then 3, up to
+ * MAX_LOGIN_PENALTY_MS.
  *
  * One address can cause at most half of a user's ten failures, and 20 in an hour, so that n addresses lock a user out for
  * at most 2n minutes of an hour. An address at which the user logged in within PROVEN_LOGIN_MS has a count of its own for
@@ -88,7 +88,7 @@ export class LoginAttempts {
         if (name !== undefined) this.#proven.set(pairOf(place, name), true);
       },
       fail: (error) => {
-        if (!isWrongGuess(error)) return takeBack();
+        if (!isRefusal(error)) return takeBack();
         punished.strike(failure.at);
         this.#others?.tell(JSON.stringify({ place, name } satisfies SharedFailure));
       },
@@ -209,8 +209,9 @@ class Failures {
   }
 }
 
-function isWrongGuess(error: unknown): boolean {
-  return (
-    error instanceof ServiceError && (error.code === "invalid_credentials" || error.code === "unauthorized")
-  );
+const REFUSALS: ReadonlySet<string> = new Set(["invalid_credentials", "unauthorized", "login_refused"]);
+
+/** Whether the proof was wrong, rather than impossible to check. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && REFUSALS.has(error.code);
 }

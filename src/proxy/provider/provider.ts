@@ -87,7 +87,7 @@ export class Provider {
   async finish(search: string, pending: PendingLogin): Promise<ProviderAnswer> {
     const configuration = await this.discover();
     const url = new URL(search, this.#options.callbackUrl);
-    return await this.#asking("login", async () => {
+    return await this.#asking(async () => {
       const tokens = await authorizationCodeGrant(configuration, url, {
         pkceCodeVerifier: pending.codeVerifier,
         expectedState: pending.state,
@@ -108,15 +108,23 @@ export class Provider {
     const { refreshToken, subject } = login;
     if (refreshToken === undefined) return login;
     const configuration = await this.discover();
-    return await this.#asking("renewal", async () => {
-      const tokens = await refreshTokenGrant(configuration, refreshToken);
-      const renewed = tokens.claims();
-      if (renewed !== undefined && renewed.sub !== subject) {
-        throw new ServiceError("login_refused", "the provider renews the login of somebody else");
-      }
-      const user = await this.#renewedUser(configuration, tokens, login);
-      return { ...login, ...standing(tokens, login), user };
-    });
+    try {
+      return await this.#asking(async () => {
+        const tokens = await refreshTokenGrant(configuration, refreshToken);
+        const renewed = tokens.claims();
+        if (renewed !== undefined && renewed.sub !== subject) {
+          throw new ServiceError("login_refused", "the provider renews the login of somebody else");
+        }
+        const user = await this.#renewedUser(configuration, tokens, login);
+        return { ...login, ...standing(tokens, login), user };
+      });
+    } catch (error) {
+      this.#log.warn(
+        { issuer: this.#options.issuer, ...reasonOf(error) },
+        "login not renewed by its provider",
+      );
+      throw error;
+    }
   }
 
   async #renewedUser(
@@ -189,14 +197,12 @@ export class Provider {
     }
   }
 
-  async #asking<T>(what: string, ask: () => Promise<T>): Promise<T> {
-    const { issuer } = this.#options;
+  async #asking<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask();
     } catch (error) {
-      this.#log.warn({ issuer, what, ...reasonOf(error) }, "login provider gave no login");
       if (error instanceof ServiceError) throw error;
-      if (isNoAnswer(error)) throw unreachable(issuer, error);
+      if (isNoAnswer(error)) throw unreachable(this.#options.issuer, error);
       const because = error instanceof AuthorizationResponseError ? `: ${printable(error.error)}` : "";
       throw new ServiceError("login_refused", `the provider did not log you in${because}`, { cause: error });
     }
@@ -255,8 +261,9 @@ function unreachable(issuer: string, cause: unknown): ServiceError {
   return new ServiceError("provider_unreachable", message, { cause, details: { retryAfterSeconds: 5 } });
 }
 
-/** For the log: strings only, because libraries attach codes and tokens to errors. */
-function reasonOf(error: unknown): Readonly<Record<string, unknown>> {
+/** For the log: why the provider gave no login. Strings only, because libraries attach codes and tokens to errors. */
+export function reasonOf(thrown: unknown): Readonly<Record<string, unknown>> {
+  const error = thrown instanceof ServiceError ? (thrown.cause ?? thrown) : thrown;
   if (!(error instanceof Error)) return { reason: String(error) };
   const code = "code" in error ? { code: error.code } : {};
   const said = "error" in error && typeof error.error === "string" ? { said: printable(error.error) } : {};

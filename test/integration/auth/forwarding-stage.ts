@@ -70,6 +70,8 @@ export class ForwardingStage implements AsyncDisposable {
       ...{ provider, logins, seal },
       origin: "https://localhost",
       clientOf: connectionOf,
+      mayLogIn: () => true,
+      admit: (_, prove) => prove(),
       ...{ audit, log },
     });
     const proxy = scope.use(

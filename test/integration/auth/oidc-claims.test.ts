@@ -1,6 +1,8 @@
 // The user of an account at a provider: a verified email, or issuer and subject, and nothing else.
 import { expect, test } from "vitest";
-import { OidcStage, useOidcStage } from "./oidc-stage.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
+import { AuditLog } from "../harness/audit-log.ts";
+import { LOGIN_COOKIE, OidcStage, useOidcStage } from "./oidc-stage.ts";
 
 const stage = useOidcStage({
   users: (issuer) => [
@@ -14,7 +16,7 @@ const stage = useOidcStage({
 async function userOf(claims: Readonly<Record<string, unknown>>): Promise<unknown> {
   const at = stage();
   at.provider.person = { sub: "1", hd: "example.com", ...claims };
-  const client = at.browser();
+  const client = at.stranger();
   await at.logIn(client);
   return await at.userOf(client);
 }
@@ -31,6 +33,20 @@ test.each<[string, Record<string, unknown>]>([
   ["another subject of the right issuer", { sub: "4" }],
 ])("%s logs nobody in", async (_, claims) => {
   expect(await userOf(claims)).toBeUndefined();
+});
+
+test("a user whom no option admits is refused at the login, and so in the audit log", async () => {
+  const at = stage();
+  at.provider.person = { sub: "1", hd: "example.com", email: "mallory@example.com", email_verified: true };
+  const client = at.stranger();
+  const page = await at.logIn(client);
+  expect([page.status, client.cookies(at.origin).get(LOGIN_COOKIE)]).toEqual([403, undefined]);
+  expect(page.text).toContain("The user mallory@example.com may not log in here.");
+  const last = await eventually(async () => {
+    const lines = await new AuditLog(at.server.controlDir).wholeLines();
+    return lines.findLast(({ user }) => user === "mallory@example.com");
+  }, "the audit log");
+  expect(last).toMatchObject({ action: "login", result: "refused", method: "oidc" });
 });
 
 test("issuer and subject in the text of an email are not issuer and subject", async () => {

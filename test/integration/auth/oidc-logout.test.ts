@@ -138,9 +138,12 @@ test("refused logins without end leave one line in the audit log, and are counte
   for (let count = 0; count < 20; count++) {
     // A stranger keeps the cookie of the login that has begun.
     const page = await client.copy().ask(`${origin}/.proxy/callback?${answer}`, { headers: NAVIGATION });
-    expect(page.status).toBe(403);
+    expect(page.status).toBe(count < 10 ? 403 : 429);
+    if (count >= 10) expect(page.headers["retry-after"]).toMatch(/^\d+$/);
   }
   await server.kill("SIGTERM");
+  expect(server.log.match(/"access_denied"/g)?.length).toBe(10);
+  expect(server.log.match(/"login refused"/g)?.length).toBe(10);
   const lines = (await new AuditLog(server.controlDir).lines()).filter(({ method }) => method === "oidc");
   expect(lines).toMatchObject([
     { action: "login", result: "refused", address: "127.0.0.1" },

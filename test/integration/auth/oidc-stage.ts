@@ -15,6 +15,7 @@ export class OidcStage implements AsyncDisposable {
   readonly server: TestServer;
   readonly origin: string;
   readonly #scope: AsyncDisposableStack;
+  #strangers = 0;
 
   /** Short names for common requests. */
   get tools() {
@@ -60,6 +61,12 @@ export class OidcStage implements AsyncDisposable {
   /** Without cookies. */
   browser(): TlsClient {
     return new TlsClient({ ca: this.authority.cert });
+  }
+
+  /** A browser at an address of its own, with its own limit of failed logins. */
+  stranger(): TlsClient {
+    this.#strangers += 1;
+    return new TlsClient({ ca: this.authority.cert, localAddress: `127.0.1.${this.#strangers}` });
   }
 
   /** The final address after pressing every button. */

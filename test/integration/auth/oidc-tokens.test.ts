@@ -14,7 +14,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 /** The log lines with the reason for a rejected token. */
 function refusals(): readonly string[] {
   const lines = stage().server.log.split("\n").slice(0, -1);
-  return lines.filter((line) => line.includes("login provider gave no login"));
+  return lines.filter((line) => line.includes("login refused"));
 }
 
 /** Tries to log in; returns the reason in the log. */
@@ -47,7 +47,7 @@ test.each<[string, string, Bend]>([
 ])("an ID token %s logs nobody in, because of %s", async (_, reason, bend) => {
   const at = stage();
   at.provider.bend = bend;
-  const client = at.browser();
+  const client = at.stranger();
   expect(await refusedBecause(client)).toContain(reason);
   expect(await at.isLoggedIn(client)).toBe(false);
 });
@@ -93,7 +93,7 @@ test.each<[string, string, (token: string) => string]>([
 ])("an ID token signed %s logs nobody in, because of %s", async (_, reason, forge) => {
   const at = stage();
   at.provider.forge = forge;
-  const client = at.browser();
+  const client = at.stranger();
   expect(await refusedBecause(client)).toContain(reason);
   expect(await at.isLoggedIn(client)).toBe(false);
 });
@@ -111,11 +111,11 @@ function hmacWithPublicKey(claims: object): string {
 test("the provider's userinfo about another user is ignored", async () => {
   const at = stage();
   at.provider.bend = (claims) => ({ ...claims, sub: "another subject" });
-  expect((await at.logIn(at.browser())).status).toBe(403);
+  expect((await at.logIn(at.stranger())).status).toBe(403);
 });
 
 test("nothing that the provider gave gets into the log, nor the client's secret", () => {
   const { log } = stage().server;
   for (const secret of ["eyJ", CLIENT_SECRET]) expect(log).not.toContain(secret);
-  expect(log).toContain("login provider gave no login");
+  expect(log).toContain("login refused");
 });

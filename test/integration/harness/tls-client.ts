@@ -17,6 +17,8 @@ export type TlsClientOptions = {
   readonly ca: string;
   readonly cert?: string;
   readonly key?: string;
+  /** An IPv4 address of this machine to connect from. */
+  readonly localAddress?: string;
 };
 
 export type Visit = {
@@ -57,6 +59,7 @@ export class TlsClient {
     const length = body === undefined ? {} : { "content-length": `${Buffer.byteLength(body)}` };
     const outgoing = make(url, {
       ...{ ...this.#options, method, agent: false },
+      ...(this.#options.localAddress === undefined ? {} : { family: 4 }),
       headers: { ...this.#cookieHeader(url), ...length, ...headers },
     });
     outgoing.end(body);
