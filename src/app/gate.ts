@@ -40,8 +40,7 @@ export async function openGate(parts: {
     tokenSecret: config.tokenSecret,
     secretFile: controlDir.secret,
     openRecords: async () => sharedRecords ?? (await ownRecords(controlDir, log)),
-    failedLogins: sharedRecords?.failedLogins,
-    calls: sharedRecords?.calls,
+    group: sharedRecords,
     openFactors: async () =>
       sharedRecords === undefined ? await openFactorFile(controlDir.passkeys) : sharedFactors(sharedRecords),
     hqCredentials: role.kind === "hq" ? role.credentials : undefined,

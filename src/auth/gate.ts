@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import type { LoginConfig } from "../config/login.ts";
-import type { FailedLogins, GroupCalls, RecordStore, TicketStore } from "../lib/data/live-records.ts";
+import type { RecordStore, SharedRecordStore, TicketStore } from "../lib/data/live-records.ts";
 import { Tally } from "../lib/data/tally.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
@@ -28,6 +28,7 @@ import type { FactorStore } from "./passkey/factor-store.ts";
 import { PendingFactor, SecondFactor } from "./passkey/second-factor.ts";
 import { LoginAttempts } from "./password/attempts.ts";
 import { byBasic } from "./password/basic.ts";
+import type { LoginGroup } from "./password/login-questions.ts";
 import { configuredPassword, type PasswordCheck } from "./password/password-login.ts";
 import type { Principal } from "./principal.ts";
 import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
@@ -51,9 +52,8 @@ export type GateOptions = {
   readonly secretFile: string;
   /** Logins, share links and tickets; not called in mode "none". */
   readonly openRecords: () => Promise<RecordStore>;
-  /** Of a group of HQs. */
-  readonly failedLogins?: FailedLogins | undefined;
-  readonly calls?: GroupCalls | undefined;
+  /** Of HQs that share their records. */
+  readonly group?: (LoginGroup & Pick<SharedRecordStore, "failedLogins">) | undefined;
   /** Passkeys after a password. */
   readonly openFactors: () => Promise<FactorStore>;
   readonly log: Log;
@@ -122,11 +122,11 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     tickets: new Tickets(WS_TICKETS, Holder, records.tickets),
     links: new Tickets(LOGIN_LINKS, z.string(), records.tickets),
     secondFactor: password && (await secondFactorOf(modes, options, records.tickets)),
-    attempts: new LoginAttempts(() => performance.now(), options.failedLogins),
+    attempts: new LoginAttempts(() => performance.now(), options.group?.failedLogins),
     logins: loginTally(),
   };
   const login = new Login({
-    ...{ ...parts, serverUser, log, calls: options.calls, defaultUser: configuredUser ?? serverUser },
+    ...{ ...parts, serverUser, log, group: options.group, defaultUser: configuredUser ?? serverUser },
     password: hasLogin ? password : "not required",
     keys: modes.sshKeys ? keyLoginOf(options, users, records.tickets) : undefined,
   });

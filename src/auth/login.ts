@@ -1,4 +1,3 @@
-import type { GroupCalls } from "../lib/data/live-records.ts";
 import type { Tally } from "../lib/data/tally.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -7,7 +6,7 @@ import type { LoginAnswers } from "../protocol/schemas/login-question.ts";
 import type { SecondFactorProof, SecondFactorResponse } from "../protocol/schemas/passkey.ts";
 import type { SecondFactor } from "./passkey/second-factor.ts";
 import { type Claimant, isRefusal, type LoginAttempts } from "./password/attempts.ts";
-import { LoginQuestions } from "./password/login-questions.ts";
+import { type LoginGroup, LoginQuestions } from "./password/login-questions.ts";
 import type { PasswordCheck } from "./password/password-login.ts";
 import type { Principal } from "./principal.ts";
 import type { KeyLogin, KeyProof } from "./ssh/key-login.ts";
@@ -26,8 +25,7 @@ type LoginParts = {
   /** One-time login links; the holder is the user. */
   readonly links: Pick<Tickets<string>, "redeem">;
   readonly attempts: Pick<LoginAttempts, "guard">;
-  /** To the other HQs of a group. */
-  readonly calls?: GroupCalls | undefined;
+  readonly group?: LoginGroup | undefined;
   readonly users: Pick<Users, "mayLogIn">;
   /** `undefined`: a correct password is enough. */
   readonly secondFactor?: SecondFactor | undefined;
@@ -46,7 +44,7 @@ export class Login {
 
   constructor(parts: LoginParts) {
     this.#parts = parts;
-    this.#questions = new LoginQuestions({ result: TokenResponse, calls: parts.calls });
+    this.#questions = new LoginQuestions({ result: TokenResponse, group: parts.group });
   }
 
   get defaultUser(): string {
@@ -89,11 +87,12 @@ export class Login {
     address,
     ...given
   }: LoginAnswers & { readonly address: string | undefined }): Promise<TokenResponse> {
-    const take = async (): Promise<() => Promise<TokenResponse>> => await this.#questions.take(given);
-    // A login that waits here has passed the limit at its begin.
-    const isWaiting = this.#questions.isWaiting(given);
-    const result = await (isWaiting ? take() : this.#parts.attempts.guard({ address }, take));
-    return await result();
+    // A login that waits has passed the limit at its begin.
+    const result = await this.#questions.answer(given);
+    if (result !== undefined) return result;
+    return await this.#parts.attempts.guard({ address }, async () => {
+      throw new ServiceError("unauthorized", "this login was answered or is too old: log in again");
+    });
   }
 
   /** A token for the answer to `second_factor_required`. ServiceError `unauthorized`, `invalid_credentials`, `rate_limited`. */

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { isTimeout } from "../../lib/async/deadline.ts";
-import type { GroupCalls } from "../../lib/data/live-records.ts";
+import type { SharedRecordStore } from "../../lib/data/live-records.ts";
 import { addressKey } from "../../lib/net/address.ts";
 import { errorBody, errorFromBody, ServiceError } from "../../protocol/errors.ts";
 import {
@@ -27,21 +27,22 @@ type Pending<Result> = {
   readonly giveUp: () => void;
 };
 
+/** HQs that pass answers on to each other. */
+export type LoginGroup = Pick<SharedRecordStore, "calls" | "seal">;
+
 type LoginQuestionsOptions<Result> = {
   readonly result: z.ZodType<Result>;
-  /** To the other HQs; `undefined`: there are none. */
-  readonly calls?: GroupCalls | undefined;
+  /** `undefined`: there are no other HQs. */
+  readonly group?: LoginGroup | undefined;
   /** Default LOGIN_QUESTION_LIFETIME_MS; for tests. */
   readonly lifetimeMs?: number;
 };
 
-/** The result of answers that another HQ passed on. */
-const Outcome = z.object({
-  isTaken: z.boolean(),
-  value: z.unknown().optional(),
-  error: z.unknown().optional(),
-});
+/** The result of answers that another HQ passed on; neither: the question does not wait. */
+const Outcome = z.object({ value: z.unknown().optional(), error: z.unknown().optional() });
 type Outcome = z.infer<typeof Outcome>;
+
+const SEALED_AS = "login question of";
 
 /**
  * Runs a login as one function over several requests: each request gets the login's result or its next question. At
@@ -56,7 +57,7 @@ export class LoginQuestions<Result> {
   constructor(options: LoginQuestionsOptions<Result>) {
     this.#options = options;
     this.#lifetimeMs = options.lifetimeMs ?? LOGIN_QUESTION_LIFETIME_MS;
-    options.calls?.serve((request) => this.#answerCall(request));
+    options.group?.calls.serve((request) => this.#answerCall(request));
   }
 
   /** The login's result, or ServiceError `login_question` with a LoginQuestion as details. */
@@ -85,48 +86,35 @@ export class LoginQuestions<Result> {
     return request.promise;
   }
 
-  /** Whether the question waits at this HQ. */
-  isWaiting({ challengeId }: Pick<LoginAnswers, "challengeId">): boolean {
-    return this.#pending.has(challengeId);
-  }
-
   /**
-   * Continues after a question, once; the returned function gives the result. ServiceError `unauthorized` if the question is
-   * unknown, answered or expired, or if the HQ that asked it is gone; `registry_unavailable` if that HQ cannot be reached.
+   * Continues after a question, once: resolves with the login's result, or with `undefined` if the question is unknown,
+   * answered or expired, or if the HQ that asked it is gone. ServiceError `registry_unavailable`: that HQ cannot be reached.
    */
-  async take({ challengeId, answers }: LoginAnswers): Promise<() => Promise<Result>> {
-    const { calls, result } = this.#options;
-    const [holder = ""] = challengeId.split(".", 1);
-    const isOther = calls !== undefined && ![challengeId, calls.ownId, ""].includes(holder);
-    if (!isOther) {
-      const pending = this.#remove(challengeId);
-      if (pending === undefined) throw unknown();
-      return () => pending.answer(answers);
-    }
+  async answer({ challengeId, answers }: LoginAnswers): Promise<Result | undefined> {
+    const pending = this.#remove(challengeId);
+    if (pending !== undefined) return await pending.answer(answers);
+    const { group, result } = this.#options;
+    const [holder = "", sealed = ""] = challengeId.split(".");
+    // Other HQs are not asked about what strangers make up.
+    const isOfGroup = group?.seal.open(`${SEALED_AS} ${holder}`, sealed) !== undefined;
+    if (group === undefined || !isOfGroup || holder === group.calls.ownId) return undefined;
     const request = JSON.stringify({ challengeId, answers } satisfies LoginAnswers);
-    const answer = await calls.call(holder, request, LOGIN_ANSWER_TIMEOUT_MS).catch((error: unknown) => {
-      throw isTimeout(error) ? unknown() : error;
-    });
-    const outcome = Outcome.parse(JSON.parse(answer));
-    if (!outcome.isTaken) throw unknown();
-    return async () => {
-      if (outcome.error !== undefined) throw errorFromBody(outcome.error, "internal_error", "internal error");
-      return result.parse(outcome.value);
-    };
+    const answer = await group.calls.call(holder, request, LOGIN_ANSWER_TIMEOUT_MS).catch(unlessTimeout);
+    const { value, error } = Outcome.parse(JSON.parse(answer ?? "{}"));
+    if (error !== undefined) throw errorFromBody(error, "internal_error", "internal error");
+    return value === undefined ? undefined : result.parse(value);
   }
 
   /** Of another HQ. */
   async #answerCall(request: string): Promise<string> {
     const { challengeId, answers } = LoginAnswers.parse(JSON.parse(request));
-    const pending = this.#remove(challengeId);
-    const outcome: Outcome =
-      pending === undefined
-        ? { isTaken: false }
-        : await pending.answer(answers).then(
-            (value) => ({ isTaken: true, value }),
-            (error: unknown) => ({ isTaken: true, error: errorBody(error) }),
-          );
-    return JSON.stringify(outcome);
+    const outcome: Outcome | undefined = await this.#remove(challengeId)
+      ?.answer(answers)
+      .then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error: errorBody(error) }),
+      );
+    return JSON.stringify(outcome ?? {});
   }
 
   #wait(pending: Pending<Result>): string {
@@ -135,12 +123,18 @@ export class LoginQuestions<Result> {
     const [most = []] = [...byAddress.values()].toSorted((a, b) => b.length - a.length);
     if (own.length >= MAX_PENDING_LOGINS_PER_ADDRESS) this.#remove(own[0]?.[0])?.giveUp();
     else if (this.#pending.size >= MAX_PENDING_LOGINS) this.#remove(most[0]?.[0])?.giveUp();
-    const { calls } = this.#options;
-    const secret = randomBytes(32).toString("base64url");
-    const challengeId = calls === undefined ? secret : `${calls.ownId}.${secret}`;
+    const challengeId = this.#newId();
     this.#pending.set(challengeId, pending);
     setTimeout(() => this.#remove(challengeId)?.giveUp(), this.#lifetimeMs).unref();
     return challengeId;
+  }
+
+  /** In a group it names the HQ, so that the others find it, and is sealed. */
+  #newId(): string {
+    const { group } = this.#options;
+    if (group === undefined) return randomBytes(32).toString("base64url");
+    const { ownId } = group.calls;
+    return `${ownId}.${group.seal.seal(`${SEALED_AS} ${ownId}`, "")}`;
   }
 
   #remove(challengeId = ""): Pending<Result> | undefined {
@@ -150,8 +144,8 @@ export class LoginQuestions<Result> {
   }
 }
 
-function unknown(): ServiceError {
-  return new ServiceError("unauthorized", "this login was answered or is too old: log in again");
+function unlessTimeout(error: unknown): undefined {
+  if (!isTimeout(error)) throw error;
 }
 
 /** The message is for clients that cannot answer questions. */

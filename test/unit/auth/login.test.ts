@@ -4,18 +4,24 @@ import { Login } from "../../../src/auth/login.ts";
 import type { FactorStore } from "../../../src/auth/passkey/factor-store.ts";
 import { PendingFactor, SecondFactor } from "../../../src/auth/passkey/second-factor.ts";
 import { LoginAttempts } from "../../../src/auth/password/attempts.ts";
+import type { LoginGroup } from "../../../src/auth/password/login-questions.ts";
 import { configuredPassword, type PasswordCheck } from "../../../src/auth/password/password-login.ts";
 import { OWN } from "../../../src/auth/roles.ts";
 import { memoryTickets } from "../../../src/auth/tokens/file-records.ts";
 import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets } from "../../../src/auth/tokens/tickets.ts";
 import { Tally } from "../../../src/lib/data/tally.ts";
+import { Seal } from "../../../src/lib/seal.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 
 const password = configuredPassword({ username: "admin", password: Secret.fromText("right") });
 const address = "10.0.0.1";
 
-function loginWith(check: PasswordCheck | "not required" | undefined, secondFactor?: SecondFactor) {
+function loginWith(
+  check: PasswordCheck | "not required" | undefined,
+  secondFactor?: SecondFactor,
+  group?: LoginGroup,
+) {
   const now = () => 0;
   const links = new Tickets(LOGIN_LINKS, z.string(), memoryTickets(now));
   const tokens = {
@@ -33,7 +39,7 @@ function loginWith(check: PasswordCheck | "not required" | undefined, secondFact
     links,
     attempts: new LoginAttempts(now),
     users: { mayLogIn: () => true },
-    secondFactor,
+    ...{ secondFactor, group },
     keys: undefined,
     logins: new Tally<"method" | "result">("method", "result"),
   };
@@ -173,6 +179,56 @@ test("failures of others at an address do not stop a user who has logged in ther
   expect(await answered(await begun())).toBe("admin");
   await exhaust(login);
   expect(await answered(await begun())).toBe("admin");
+});
+
+/** Two HQs that pass answers on to each other, and the number of times that they did. */
+function pairOfHqs() {
+  const answers = new Map<string, (request: string) => Promise<string>>();
+  const seal = new Seal(Secret.fromText("the secret of the group"));
+  const passed: string[] = [];
+  const at = (ownId: string): LoginGroup => ({
+    seal,
+    calls: {
+      ownId,
+      serve: (answer) => void answers.set(ownId, answer),
+      call: async (to, request) => {
+        passed.push(to);
+        return (await answers.get(to)?.(request)) ?? "{}";
+      },
+    },
+  });
+  return { at, passed };
+}
+
+const askingOnce: PasswordCheck = async (attempt, ask) => {
+  const user = await password(attempt);
+  await ask({ prompts: [], messages: [] });
+  return user;
+};
+
+test("failures of others at an address do not stop a login that has begun from continuing at another HQ", async () => {
+  const { at } = pairOfHqs();
+  const { login: one } = loginWith(askingOnce, undefined, at("one"));
+  const { login: other } = loginWith(password, undefined, at("other"));
+  const challengeId = await challengeOf(one.withPassword({ password: "right", address }));
+  await exhaust(other);
+  const { user } = await other.withAnswers({ challengeId, answers: [], address });
+  expect(user).toBe("admin");
+  await expect(other.withAnswers({ challengeId, answers: [], address })).rejects.toMatchObject({
+    code: "rate_limited",
+  });
+});
+
+test("guesses at the questions of another HQ are refused without asking it", async () => {
+  const { at, passed } = pairOfHqs();
+  const { login: one } = loginWith(askingOnce, undefined, at("one"));
+  const { login: other } = loginWith(password, undefined, at("other"));
+  const challengeId = await challengeOf(one.withPassword({ password: "right", address }));
+  for (const guess of ["one.guess", challengeId.slice(0, -1), challengeId.replace("one", "two")]) {
+    const request = other.withAnswers({ challengeId: guess, answers: [], address });
+    await expect(request).rejects.toMatchObject({ code: "unauthorized" });
+  }
+  expect(passed).toEqual([]);
 });
 
 test("guessing the challenges of others is limited like guessing passwords", async () => {
