@@ -123,11 +123,11 @@ async function openLogin(
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
   const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);
   stack.use(keepDiscovering(provider));
-  const date = (): number => Date.now();
-  const records = parts.sharedRecords ?? memoryRecords(date);
+  const now = (): number => Date.now();
+  const records = parts.sharedRecords ?? memoryRecords(now);
   const seal = parts.sharedRecords?.seal ?? new Seal(new Secret(randomBytes(SECRET_BYTES)));
   const logins = new ProviderLogins({
-    ...{ records, seal, date, now: () => performance.now(), random: Math.random },
+    ...{ records, seal, now, random: Math.random },
     renew: (login) => provider.renew(login),
   });
   const pages = new OwnPages({

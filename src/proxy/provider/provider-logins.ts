@@ -1,6 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { z } from "zod";
 import { type LiveRecord, putOrEnd, type UpdatableRecords } from "../../lib/data/live-records.ts";
 import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -10,8 +9,8 @@ import {
   PROVIDER_TIMEOUT_MS,
   PROXY_LOGIN_LIFETIME_MS,
 } from "../../protocol/limits.ts";
-import { ProviderAnswer } from "./provider-answer.ts";
-import { ProviderLogin, type ProviderLoginParts } from "./provider-login.ts";
+import type { ProviderAnswer } from "./provider-answer.ts";
+import { KeptLogin, ProviderLogin } from "./provider-login.ts";
 
 const COOKIE_BYTES = 32;
 const MAX_COOKIE_LENGTH = 128;
@@ -22,22 +21,15 @@ const TURN_MS = 3 * PROVIDER_TIMEOUT_MS;
 /** Between two looks at a login that another HQ renews. */
 const TURN_CHECK_MS = 200;
 
-/** `renewals`: number of answers before this one. Times in milliseconds since 1970. */
-const Kept = z.object({
-  answer: ProviderAnswer,
-  renewals: z.number(),
-  answeredAtMs: z.number(),
-  /** While an HQ asks the provider; others wait for its answer. */
-  turnEndsAtMs: z.number().optional(),
-});
-type Kept = z.infer<typeof Kept>;
-
-type ProviderLoginsParts = Pick<ProviderLoginParts, "renew" | "now" | "random"> & {
+type ProviderLoginsParts = {
   readonly records: UpdatableRecords;
   /** As of the records: HQs that share them have the same. */
   readonly seal: Seal;
+  /** See Provider.renew. */
+  readonly renew: (last: ProviderAnswer) => Promise<ProviderAnswer>;
   /** Milliseconds since 1970. */
-  readonly date: () => number;
+  readonly now: () => number;
+  readonly random: () => number;
 };
 
 /**
@@ -58,11 +50,11 @@ export class ProviderLogins implements Disposable {
 
   /** Returns the cookie's value. ServiceError `registry_unavailable`. */
   async begin(answer: ProviderAnswer): Promise<string> {
-    const { records, seal, date } = this.#parts;
+    const { records, seal, now } = this.#parts;
     await this.#makeRoom(answer.user.login);
     const cookie = seal.seal(SEALED_AS, randomBytes(COOKIE_BYTES).toString("base64url"));
-    const expiresAtS = Math.ceil((date() + PROXY_LOGIN_LIFETIME_MS) / 1000);
-    const value: Kept = { answer, renewals: 0, answeredAtMs: date() };
+    const expiresAtS = Math.ceil((now() + PROXY_LOGIN_LIFETIME_MS) / 1000);
+    const value: KeptLogin = { answer, renewals: 0, answeredAtMs: now() };
     await putOrEnd(records, { id: idOf(cookie), kind: KIND, expiresAtS, value });
     return cookie;
   }
@@ -97,18 +89,11 @@ export class ProviderLogins implements Disposable {
   }
 
   #open(record: LiveRecord): ProviderLogin {
-    const { now, random, date, records } = this.#parts;
-    const { id } = record;
+    const { now, random, records } = this.#parts;
+    const { id, expiresAtS } = record;
+    const renew = (last: KeptLogin): Promise<KeptLogin> => this.#renewed(id, last);
     const kept = keptIn(record);
-    let { renewals } = kept;
-    const renew = async (last: ProviderAnswer): Promise<ProviderAnswer> => {
-      const latest = await this.#renewed(id, { ...kept, answer: last, renewals });
-      renewals = latest.renewals;
-      return this.#remaining(latest);
-    };
-    const lifetimeMs = Math.max(0, record.expiresAtS * 1000 - date());
-    const answer = this.#remaining(kept);
-    const login = new ProviderLogin({ answer, renew, now, random, lifetimeMs }, () => {
+    const login = new ProviderLogin({ kept, endsAtMs: expiresAtS * 1000, renew, now, random }, () => {
       this.#logins.delete(id);
       // If that fails, it has ended here, and the store hears of it later.
       void records.end([record]).catch(() => undefined);
@@ -123,56 +108,43 @@ export class ProviderLogins implements Disposable {
     login?.[Symbol.dispose]();
   }
 
-  /** As long as the answer is valid from now on. */
-  #remaining({ answer, answeredAtMs }: Kept): ProviderAnswer {
-    return { ...answer, validForMs: answer.validForMs - Math.max(0, this.#parts.date() - answeredAtMs) };
-  }
-
-  /** The provider's next answer, or the one that another HQ has got since `known`. */
-  async #renewed(id: string, known: Kept): Promise<Kept> {
-    const { renew, date } = this.#parts;
-    for (;;) {
-      const latest = await this.#takeTurn(id, known);
-      if (latest !== undefined && latest.renewals > known.renewals) return latest;
-      const isTaken = latest?.turnEndsAtMs !== undefined;
-      if (isTaken) await pause(TURN_CHECK_MS, undefined, { ref: false });
-      else break;
-    }
-    const answeredAtMs = date();
-    try {
-      const answer = await renew(known.answer);
-      const kept = { answer, renewals: known.renewals + 1, answeredAtMs };
-      await this.#keep(id, kept);
-      return kept;
-    } catch (error) {
-      await this.#keep(id, known);
-      throw error;
-    }
-  }
-
   /**
-   * Returns the login as it is if another HQ has renewed it or does; otherwise it is this HQ's turn. While the records are
-   * out of reach each HQ asks the provider itself.
+   * The provider's next answer, or the one that another HQ has got since `last`. While the records are out of reach each HQ
+   * asks the provider itself.
    */
-  async #takeTurn(id: string, known: Kept): Promise<Kept | undefined> {
-    const { date } = this.#parts;
-    let latest: Kept | undefined;
-    await this.#change(id, (kept) => {
-      const isOthers = kept.renewals > known.renewals || (kept.turnEndsAtMs ?? 0) > date();
-      latest = isOthers ? kept : undefined;
-      return isOthers ? kept : { ...kept, turnEndsAtMs: date() + TURN_MS };
-    });
-    return latest;
+  async #renewed(id: string, last: KeptLogin): Promise<KeptLogin> {
+    const { renew, now } = this.#parts;
+    for (;;) {
+      const others = await this.#takeTurn(id, last);
+      if (others === undefined) break;
+      if (others.renewals > last.renewals) return others;
+      await pause(TURN_CHECK_MS, undefined, { ref: false });
+    }
+    let next: KeptLogin = { ...last, turnEndsAtMs: undefined };
+    const answeredAtMs = now();
+    try {
+      next = { answer: await renew(last.answer), renewals: last.renewals + 1, answeredAtMs };
+      return next;
+    } finally {
+      // Gives the turn back.
+      await this.#change(id, (latest) => (latest.renewals > next.renewals ? latest : next));
+    }
   }
 
-  /** Gives the turn back. */
-  async #keep(id: string, kept: Kept): Promise<void> {
-    const mine = { ...kept, turnEndsAtMs: undefined };
-    await this.#change(id, (latest) => (latest.renewals > kept.renewals ? latest : mine));
+  /** The login as it is if another HQ has renewed it or does; `undefined`: it is this HQ's turn. */
+  async #takeTurn(id: string, last: KeptLogin): Promise<KeptLogin | undefined> {
+    const { now } = this.#parts;
+    let others: KeptLogin | undefined;
+    await this.#change(id, (latest) => {
+      const isOthers = latest.renewals > last.renewals || (latest.turnEndsAtMs ?? 0) > now();
+      others = isOthers ? latest : undefined;
+      return isOthers ? latest : { ...latest, turnEndsAtMs: now() + TURN_MS };
+    });
+    return others;
   }
 
   /** While the records are out of reach a change is known here only. ServiceError `login_refused` if the login has ended. */
-  async #change(id: string, change: (latest: Kept) => Kept): Promise<void> {
+  async #change(id: string, change: (latest: KeptLogin) => KeptLogin): Promise<void> {
     const update = async (record: LiveRecord | undefined): Promise<LiveRecord> => {
       if (record === undefined) throw new ServiceError("login_refused", "the login has ended");
       const latest = keptIn(record);
@@ -196,8 +168,8 @@ export class ProviderLogins implements Disposable {
   }
 }
 
-function keptIn({ value }: Pick<LiveRecord, "value">): Kept {
-  return Kept.parse(value);
+function keptIn({ value }: Pick<LiveRecord, "value">): KeptLogin {
+  return KeptLogin.parse(value);
 }
 
 function idOf(cookie: string): string {

@@ -12,7 +12,7 @@ import { Secret } from "../../../src/lib/secret.ts";
 import { createLogger } from "../../../src/log.ts";
 import { OwnPages } from "../../../src/proxy/own-pages.ts";
 import { Provider } from "../../../src/proxy/provider/provider.ts";
-import type { ProviderLoginParts } from "../../../src/proxy/provider/provider-login.ts";
+import type { ProviderAnswer } from "../../../src/proxy/provider/provider-answer.ts";
 import { ProviderLogins } from "../../../src/proxy/provider/provider-logins.ts";
 import { ReverseProxy } from "../../../src/proxy/reverse-proxy.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
@@ -45,7 +45,7 @@ export class ForwardingStage implements AsyncDisposable {
   /** `renew`: whether an unknown login is valid; true unless a test overrides it. */
   static async open(
     answer: RequestListener,
-    { renew = async (last) => last }: Partial<Pick<ProviderLoginParts, "renew">> = {},
+    { renew = async (last: ProviderAnswer) => last } = {},
   ): Promise<ForwardingStage> {
     await using scope = new AsyncDisposableStack();
     const upstream = createServer(answer);
@@ -54,8 +54,7 @@ export class ForwardingStage implements AsyncDisposable {
     scope.defer(() => end(upstream));
     const seal = new Seal(Secret.fromText(PROOF));
     const logins = new ProviderLogins({
-      ...{ records: memoryRecords(Date.now), seal, renew, date: Date.now },
-      ...{ now: () => performance.now(), random: Math.random },
+      ...{ records: memoryRecords(Date.now), seal, renew, now: Date.now, random: Math.random },
     });
     const places = { callbackUrl: "https://localhost/.proxy/callback", loggedOutUrl: "https://localhost/" };
     const client = {

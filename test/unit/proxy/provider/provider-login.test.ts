@@ -4,9 +4,9 @@ import { memoryRecords } from "../../../../src/lib/data/live-records.ts";
 import { Seal } from "../../../../src/lib/seal.ts";
 import { Secret } from "../../../../src/lib/secret.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { MAX_PROXY_LOGINS_OF_USER } from "../../../../src/protocol/limits.ts";
+import { MAX_PROXY_LOGINS_OF_USER, PROXY_LOGIN_LIFETIME_MS } from "../../../../src/protocol/limits.ts";
 import type { ProviderAnswer } from "../../../../src/proxy/provider/provider-answer.ts";
-import { ProviderLogin } from "../../../../src/proxy/provider/provider-login.ts";
+import { type KeptLogin, ProviderLogin } from "../../../../src/proxy/provider/provider-login.ts";
 import { ProviderLogins } from "../../../../src/proxy/provider/provider-logins.ts";
 
 const ANSWER: ProviderAnswer = {
@@ -26,19 +26,17 @@ function login(
   const clock = { ms: 0 };
   const answers = [...(more.answers ?? [])];
   const asked: string[] = [];
-  const renew = async (last: ProviderAnswer): Promise<ProviderAnswer> => {
-    asked.push(last.idToken ?? "");
+  const renew = async ({ answer, renewals }: KeptLogin): Promise<KeptLogin> => {
+    asked.push(answer.idToken ?? "");
     const next = answers.shift() ?? refused;
     if (next instanceof Error) throw next;
-    return { ...last, idToken: next };
+    return { answer: { ...answer, idToken: next }, renewals: renewals + 1, answeredAtMs: clock.ms };
   };
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { lifetimeMs } = more;
+  const kept = { answer: { ...ANSWER, ...more.answer }, renewals: 0, answeredAtMs: 0 };
+  const endsAtMs = more.lifetimeMs ?? PROXY_LOGIN_LIFETIME_MS;
   const subject = new ProviderLogin(
-    {
-      ...{ answer: { ...ANSWER, ...more.answer }, renew, now: () => clock.ms, random: () => 0.5 },
-      ...(lifetimeMs === undefined ? {} : { lifetimeMs }),
-    },
+    { kept, endsAtMs, renew, now: () => clock.ms, random: () => 0.5 },
     resolve,
   );
   return { clock, asked, login: subject, ended: promise };
@@ -134,7 +132,7 @@ function logins() {
   const records = memoryRecords(Date.now);
   const seal = new Seal(Secret.fromText("a secret of at least 32 bytes, as it were"));
   const renew = async (last: ProviderAnswer): Promise<ProviderAnswer> => last;
-  return new ProviderLogins({ records, seal, renew, date: Date.now, now: () => 0, random: () => 0 });
+  return new ProviderLogins({ records, seal, renew, now: Date.now, random: () => 0 });
 }
 
 const of = (user: string): ProviderAnswer => ({ ...ANSWER, user: { ...ANSWER.user, login: user } });
