@@ -309,8 +309,8 @@ export const MAX_LOGIN_QUESTIONS = 8;
 export const MAX_PENDING_LOGINS = 64;
 /** The same per address; the oldest are ended. */
 export const MAX_PENDING_LOGINS_PER_ADDRESS = 16;
-/** Idle workers are ended after this. */
-export const ACCOUNT_WORKER_IDLE_MS = 60_000;
+/** Workers are ended this long after their last call: longer than a call takes, and than a login waits for its user. */
+export const ACCOUNT_WORKER_IDLE_MS = 90_000;
 /** Maximum age of an account's status at a request, and the interval of checks for open sockets and streams. */
 export const ACCOUNT_MEMORY_MS = 15_000;
 /** Accounts with a remembered status. */

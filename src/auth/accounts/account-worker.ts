@@ -5,14 +5,13 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_WORKER_IDLE_MS } from "../../protocol/limits.ts";
 
 /**
- * A process that looks up accounts: started by the first call, stopped after an idle minute, and replaced when it dies
- * or is late. It gets nothing of the server's environment. The caller bounds the number of calls.
+ * A process that looks up accounts: started by the first call, stopped when it is idle, and replaced when it dies or is
+ * late. It gets nothing of the server's environment. The caller bounds the number of calls.
  */
 export class AccountWorker implements Disposable {
   readonly #program: string;
   #process: WorkerProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
-  #uses = 0;
 
   constructor(program: string) {
     this.#program = program;
@@ -20,9 +19,9 @@ export class AccountWorker implements Disposable {
 
   /** ServiceError `internal_error` if the worker fails or does not answer in time. */
   async call<Input, Answer>(method: Method<Input, Answer>, input: Input, timeoutMs: number): Promise<Answer> {
-    using _ = this.use();
     this.#process ??= this.#start();
     const { peer } = this.#process;
+    this.#restartIdle();
     try {
       const ask = (signal: AbortSignal): Promise<Answer> => peer.call(method, input, signal);
       return await withDeadline(ask, timeoutMs, `the system's answer (${method.name})`);
@@ -32,25 +31,14 @@ export class AccountWorker implements Disposable {
       const late = new ServiceError("internal_error", message, { cause: error });
       this.#end(late);
       throw late;
+    } finally {
+      this.#restartIdle();
     }
   }
 
   /** Dropped without a running worker. */
   emit<Input>(event: Method<Input, undefined>, input: Input): void {
     this.#process?.peer.emit(event, input);
-  }
-
-  /** The worker is not idle until this is disposed. */
-  use(): Disposable {
-    this.#uses += 1;
-    clearTimeout(this.#idle);
-    return {
-      [Symbol.dispose]: () => {
-        this.#uses -= 1;
-        if (this.#uses > 0) return;
-        this.#idle = setTimeout(() => this.#end(), ACCOUNT_WORKER_IDLE_MS).unref();
-      },
-    };
   }
 
   [Symbol.dispose](): void {
@@ -66,6 +54,11 @@ export class AccountWorker implements Disposable {
       if (this.#process === worker) this.#process = undefined;
     });
     return worker;
+  }
+
+  #restartIdle(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#end(), ACCOUNT_WORKER_IDLE_MS).unref();
   }
 
   #end(reason?: ServiceError): void {

@@ -1,7 +1,6 @@
 // Questions about system users, answered by worker processes.
 import type { Method } from "../../lib/async/rpc.ts";
 import { Semaphore } from "../../lib/async/semaphore.ts";
-import { KeyedSingleFlight } from "../../lib/async/single-flight.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { programFile } from "../../lib/os/installation.ts";
 import type { SystemAccount } from "../../lib/os/system-account.ts";
@@ -16,8 +15,14 @@ import {
   SYSTEM_PASSWORD_TIMEOUT_MS,
 } from "../../protocol/limits.ts";
 import { AccountWorker } from "./account-worker.ts";
-import type { Avatar } from "./avatar.ts";
-import { ACCOUNTS, type AccountStatus, type KeyFiles, type KeyOwner, type PamStep } from "./methods.ts";
+import {
+  ACCOUNTS,
+  type AccountStatus,
+  type Avatar,
+  type KeyFiles,
+  type KeyOwner,
+  type PamStep,
+} from "./methods.ts";
 import type { OpenPam } from "./pam.ts";
 
 /** PAM has a worker of its own, which starts a process for each login. */
@@ -31,9 +36,8 @@ export class Accounts implements Disposable {
     maxWaitMs: ACCOUNT_LOOKUP_TIMEOUT_MS,
     full: () => new ServiceError("internal_error", "too many users are looked up at once"),
   });
-  readonly #asking = new KeyedSingleFlight<AccountStatus>();
-  /** At most MAX_ACCOUNTS; over that the oldest is dropped. */
-  readonly #known: ExpiringMap<string, AccountStatus>;
+  /** At most MAX_ACCOUNTS; over that the oldest is dropped. Failures are not kept. */
+  readonly #known: ExpiringMap<string, Promise<AccountStatus>>;
   readonly #groups: ExpiringMap<string, Promise<readonly string[]>>;
   #lastLogin = 0;
 
@@ -49,25 +53,19 @@ export class Accounts implements Disposable {
 
   /** Not cached. ServiceError `internal_error` if the system does not answer. */
   async lookUp(name: string): Promise<AccountStatus> {
-    const status = await this.#asking.ask(name, () => this.#ask(ACCOUNTS.status, name));
-    if (status.refusal === undefined) this.#known.set(name, status);
-    else this.#known.delete(name);
+    const status = await keep(this.#known, name, this.#ask(ACCOUNTS.status, name));
+    if (status.refusal !== undefined) this.#known.delete(name);
     return status;
   }
 
   /** At most ACCOUNT_MEMORY_MS old. Closed accounts are not cached, so that a reopened one works at once. */
   async status(name: string): Promise<AccountStatus> {
-    return this.#known.get(name) ?? (await this.lookUp(name));
+    return await (this.#known.get(name) ?? this.lookUp(name));
   }
 
   /** The names of a user's groups, at most ACCOUNT_MEMORY_MS old. */
   async groups(name: string): Promise<readonly string[]> {
-    const known = this.#groups.get(name);
-    if (known !== undefined) return await known;
-    const groups = this.#ask(ACCOUNTS.groups, name);
-    this.#groups.set(name, groups);
-    groups.catch(() => this.#groups.delete(name));
-    return await groups;
+    return await (this.#groups.get(name) ?? keep(this.#groups, name, this.#ask(ACCOUNTS.groups, name)));
   }
 
   async hasBlankPassword({ name }: Pick<SystemAccount, "name">): Promise<boolean> {
@@ -77,7 +75,6 @@ export class Accounts implements Disposable {
   /** The caller bounds the number of logins at PAM and disposes of each. */
   readonly openPam: OpenPam = (who) => {
     const login = ++this.#lastLogin;
-    const use = this.#pam.use();
     const ask = <Input>(method: Method<Input, PamStep>, input: Input): Promise<PamStep> =>
       this.#pam.call(method, input, SYSTEM_PASSWORD_TIMEOUT_MS);
     let last: PamStep | undefined;
@@ -90,7 +87,6 @@ export class Accounts implements Disposable {
         return last;
       },
       [Symbol.dispose]: () => {
-        use[Symbol.dispose]();
         // If the worker has died, so has the login.
         if (last?.kind === "question") this.#pam.emit(ACCOUNTS.endLogin, login);
       },
@@ -106,10 +102,7 @@ export class Accounts implements Disposable {
   }
 
   async avatar(user: string): Promise<Avatar | undefined> {
-    const found = await this.#ask(ACCOUNTS.avatar, user);
-    if (found === undefined) return undefined;
-    const { content, ...avatar } = found;
-    return { ...avatar, bytes: new Uint8Array(Buffer.from(content, "base64")) };
+    return await this.#ask(ACCOUNTS.avatar, user);
   }
 
   [Symbol.dispose](): void {
@@ -120,4 +113,10 @@ export class Accounts implements Disposable {
   #ask<Input, Answer>(method: Method<Input, Answer>, input: Input): Promise<Answer> {
     return this.#semaphore.take(() => this.#lookups.call(method, input, ACCOUNT_LOOKUP_TIMEOUT_MS));
   }
+}
+
+function keep<T>(known: ExpiringMap<string, Promise<T>>, name: string, answer: Promise<T>): Promise<T> {
+  known.set(name, answer);
+  answer.catch(() => known.delete(name));
+  return answer;
 }

@@ -2,13 +2,7 @@
 import { open } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { Finished } from "../../lib/os/system-command.ts";
-
-/** `source`: the attribute with the picture. */
-export type Avatar = {
-  readonly type: "image/jpeg" | "image/png";
-  readonly bytes: Uint8Array;
-  readonly source: "dscl" | "picture_path";
-};
+import type { Avatar } from "./methods.ts";
 
 const MAX_AVATAR_BYTES = 2 * 1024 * 1024;
 /** Two hex digits a byte, and a space after every four. */
@@ -57,7 +51,7 @@ export function avatarPath(output: string): string | undefined {
 /** Checks the first bytes, because a path may lead anywhere. */
 function avatarOf(bytes: Uint8Array, source: Avatar["source"]): Avatar | undefined {
   const kind = SIGNATURES.find(({ begins }) => begins.every((byte, index) => bytes[index] === byte));
-  return kind && { type: kind.type, bytes, source };
+  return kind && { type: kind.type, content: Buffer.from(bytes).toString("base64"), source };
 }
 
 async function fileBytes(path: string): Promise<Uint8Array> {

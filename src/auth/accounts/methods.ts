@@ -34,12 +34,13 @@ export type KeyOwner = z.infer<typeof KeyOwner>;
 const KeyFiles = z.array(z.object({ content: z.string().optional(), refusal: z.string().optional() }));
 export type KeyFiles = z.infer<typeof KeyFiles>;
 
-/** `content` in base64; `source`: the directory's attribute. */
+/** `content` in base64; `source`: the attribute of the directory with the picture. */
 const Avatar = z.object({
   type: z.enum(["image/jpeg", "image/png"]),
   content: z.string(),
   source: z.enum(["dscl", "picture_path"]),
 });
+export type Avatar = z.infer<typeof Avatar>;
 
 export const ACCOUNTS = {
   status: method("status", z.string(), AccountStatus),

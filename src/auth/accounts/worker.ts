@@ -20,10 +20,7 @@ server.serve(ACCOUNTS.status, accountStatus);
 server.serve(ACCOUNTS.groups, (name) => findSystemGroups(name));
 server.serve(ACCOUNTS.hasBlankPassword, hasBlankPassword);
 server.serve(ACCOUNTS.keyFiles, readKeyFiles);
-server.serve(ACCOUNTS.avatar, async (user) => {
-  const { bytes, ...avatar } = (await findAvatar(user, runSystemCommand)) ?? {};
-  return bytes && { ...avatar, content: Buffer.from(bytes).toString("base64") };
-});
+server.serve(ACCOUNTS.avatar, (user) => findAvatar(user, runSystemCommand));
 server.serve(ACCOUNTS.beginLogin, ({ login, ...who }) => {
   logins.set(login, new PamProcess(who));
   return nextStep(login, []);

@@ -1,5 +1,5 @@
 import type { Accounts } from "../../auth/accounts/accounts.ts";
-import type { Avatar } from "../../auth/accounts/avatar.ts";
+import type { Avatar } from "../../auth/accounts/methods.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { UserId } from "../../protocol/schemas/auth.ts";
 import type { Media, Routes } from "../route.ts";
@@ -28,7 +28,10 @@ export function avatarRoutes(parts: {
     avatar: async ({ params }, { accept }) => {
       const avatar = checkUserId(params.userId) === serverUser ? await findAvatar() : undefined;
       if (isJsonPreferred(accept)) return json(platform, avatar);
-      if (avatar !== undefined) return image(avatar.type, avatar.bytes, `private, max-age=${HOUR_S}`);
+      if (avatar !== undefined) {
+        const bytes = Buffer.from(avatar.content, "base64");
+        return image(avatar.type, bytes, `private, max-age=${HOUR_S}`);
+      }
       return image("image/svg+xml", new TextEncoder().encode(SOMEBODY), `public, max-age=${DAY_S}`);
     },
   };
@@ -58,7 +61,7 @@ function isJsonPreferred(accept = ""): boolean {
 }
 
 function json(platform: string, found: Avatar | undefined): Media {
-  const avatar = found ? `data:${found.type};base64,${Buffer.from(found.bytes).toString("base64")}` : null;
+  const avatar = found ? `data:${found.type};base64,${found.content}` : null;
   const bytes = new TextEncoder().encode(JSON.stringify({ avatar, platform, source: found?.source }));
   return media("application/json; charset=utf-8", bytes);
 }

@@ -1,10 +1,14 @@
 import { expect, test } from "vitest";
-import type { Avatar } from "../../../src/auth/accounts/avatar.ts";
+import type { Avatar } from "../../../src/auth/accounts/methods.ts";
 import type { Context } from "../../../src/http/route.ts";
 import { avatarRoutes } from "../../../src/http/routes/avatar-routes.ts";
 
 const BYTES = new Uint8Array([0xff, 0xd8, 0xff, 0xe0]);
-const PHOTO: Avatar = { type: "image/jpeg", bytes: BYTES, source: "dscl" };
+const PHOTO: Avatar = {
+  type: "image/jpeg",
+  content: Buffer.from(BYTES).toString("base64"),
+  source: "dscl",
+};
 
 async function ask(userId: string, accept?: string, photo: Avatar | "none" = PHOTO) {
   const findAvatar = async () => (photo === "none" ? undefined : photo);

@@ -35,7 +35,7 @@ const directoryWith = (answers: Readonly<Record<string, string | undefined>>) =>
 
 test("the photo of the directory is the picture", async () => {
   const { find, asked } = directoryWith({ JPEGPhoto: PHOTO, Picture: AVATAR_PATH });
-  expect(await find()).toEqual({ type: "image/jpeg", bytes: new Uint8Array(JPEG), source: "dscl" });
+  expect(await find()).toEqual({ type: "image/jpeg", content: JPEG.toString("base64"), source: "dscl" });
   expect(asked).toEqual([["/usr/bin/dscl", ".", "-read", "/Users/ada", "JPEGPhoto"]]);
 });
 
