@@ -24,14 +24,14 @@ export function openAccess(parts: {
   readonly config: Pick<Config, "maxUploadBytes" | "rateLimits" | "recording">;
   readonly backend: SessionBackend;
   readonly hub: Hub;
-  readonly gate: Pick<Gate, "shares" | "users" | "tokens" | "loginRecords" | "config">;
+  readonly gate: Pick<Gate, "shares" | "users" | "loginRecords" | "config">;
   readonly remotes?: (() => readonly string[]) | undefined;
   readonly cordon: CordonState | undefined;
   readonly version: string;
 }): Access {
   const { backend, hub, gate } = parts;
   const { shares, users } = gate;
-  const rightsNow: RightsNow = (principal) => gate.tokens.rightsNow(principal);
+  const rightsNow: RightsNow = (principal) => shares?.rightsNow(principal) ?? principal.rights;
   const access = new SessionAccess({ backend, accountOf: users.accountOf, rightsNow });
   const { sessionsOf, ownRequest } = access;
   const watching =

@@ -112,11 +112,11 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const secret = hasLogin
     ? (options.tokenSecret ?? (await keptTokenSecret(options.secretFile, log)))
     : passingTokenSecret();
-  const tokens = new AccessTokens({ secret, records, logins: loginRecords, now });
+  const shares = hasLogin ? new Shares({ secret, records, now }) : undefined;
+  const tokens = new AccessTokens({ secret, records, logins: loginRecords, shares, now });
   const configuredUser = modes.password?.kind === "configured" ? modes.password.username : undefined;
   const users = usersOf({ ...modes, serverUser, isRoot, configuredUser });
   const password = await passwordCheckOf(modes, options, users);
-  const shares = hasLogin ? new Shares({ tokens, records, now }) : undefined;
   const parts = {
     ...{ tokens, loginRecords, shares, users },
     tickets: new Tickets(WS_TICKETS, Holder, records.tickets),

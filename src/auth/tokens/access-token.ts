@@ -1,11 +1,4 @@
-import {
-  createHmac,
-  createSecretKey,
-  type KeyObject,
-  randomBytes,
-  randomUUID,
-  timingSafeEqual,
-} from "node:crypto";
+import { createSecretKey, type KeyObject, randomUUID } from "node:crypto";
 import jwt from "jsonwebtoken";
 import { z } from "zod";
 import type { RecordStore } from "../../lib/data/live-records.ts";
@@ -13,17 +6,14 @@ import type { Secret } from "../../lib/secret.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
   MAX_API_TOKEN_LIFETIME_S,
-  MAX_SESSION_ID_LENGTH,
-  MAX_SESSION_KEY_LENGTH,
   MAX_TOKEN_LENGTH,
   REMOTE_CREDENTIAL_LIFETIME_S,
   TOKEN_LIFETIME_S,
 } from "../../protocol/limits.ts";
 import type { TokenResponse } from "../../protocol/schemas/auth.ts";
-import { ShareMode } from "../../protocol/schemas/share.ts";
 import type { Principal, Proof } from "../principal.ts";
-import type { Rights } from "../roles.ts";
 import type { KeptToken, LoginRecords, LoginSource, NewToken } from "./login-records.ts";
+import type { Shares } from "./shares.ts";
 
 type ProvenToken = Pick<Principal, "tokenId" | "expiresAtMs">;
 
@@ -32,23 +22,6 @@ const ISSUER = "ttyhq";
 /** Longer timers fire at once, and share links live longer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
-
-/** `ID.SIGNATURE`. Everything else is in the record of the id, so that links stay short. */
-const SHARE_SHAPE = /^([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22})$/;
-const SHARE_ID_BYTES = 12;
-const SHARE_SIGNATURE_BYTES = 16;
-
-/** The session of a share link, as its record holds it. `sessionKey` distinguishes it from a later one with the same id. */
-export const SharedSession = z.object({
-  sessionId: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
-  sessionKey: z.string().min(1).max(MAX_SESSION_KEY_LENGTH),
-  mode: ShareMode,
-  resize: z.boolean().default(false),
-  /** Of a link without history: the output's end at its creation. */
-  from: z.int().nonnegative().optional(),
-  /** Of the API token that created the link, which ends with it. */
-  apiTokenId: z.string().min(1).max(128).optional(),
-});
 
 /** The remote that a credential registers. */
 const NamedRemote = z.object({ id: z.string().min(1).max(64), name: z.string().min(1).max(128) });
@@ -69,19 +42,18 @@ const Claims = z
     "lives longer than a token may",
   );
 
-type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
-
 type AccessTokensOptions = {
   readonly secret: Secret;
   readonly records: Pick<RecordStore, "instanceId" | "get" | "find" | "end" | "watch">;
   readonly logins: Pick<LoginRecords, "add" | "addToken" | "use" | "isIdle" | "hold">;
+  readonly shares?: Pick<Shares, "verify"> | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
 /**
- * Access tokens: JWTs signed with HS256, valid for 24 hours (specification 5.2, contract 5.5), also of API tokens. The
- * tokens of share links are short. A token is valid while the record of its id exists.
+ * Access tokens: JWTs signed with HS256, valid for 24 hours (specification 5.2, contract 5.5), also of API tokens. A token
+ * is valid while the record of its id exists.
  */
 export class AccessTokens {
   readonly #key: KeyObject;
@@ -107,13 +79,6 @@ export class AccessTokens {
     return { token, kept: await this.#options.logins.addToken(place, login) };
   }
 
-  /** A token that opens one session, without a login. It is valid once its record is stored. */
-  issueShare(lifetimeS: number): IssuedShare {
-    const id = randomBytes(SHARE_ID_BYTES).toString("base64url");
-    const expiresAtS = Math.floor(this.#now() / 1000) + lifetimeS;
-    return { token: `${id}.${this.#shareSignature(id)}`, id, expiresAtS };
-  }
-
   /** The short-lived credential of a remote: it registers that remote and logs nobody in. It has no record. */
   issueRemote(remote: z.infer<typeof NamedRemote>): Pick<TokenResponse, "token" | "expiresIn"> {
     const claims = { sub: `remote:${remote.name}`, remote };
@@ -122,53 +87,20 @@ export class AccessTokens {
   }
 
   /**
-   * ServiceError `unauthorized` for anything but a valid token, `registry_unavailable` if that cannot be decided now.
+   * Also of share links. ServiceError `unauthorized` for anything but a valid token, `registry_unavailable` if that cannot
+   * be decided now.
    */
   async verify(token: string): Promise<Proof> {
-    const [, shareId, signature] = SHARE_SHAPE.exec(token) ?? [];
-    if (shareId !== undefined && signature !== undefined) return await this.#guest(shareId, signature);
+    const { records, logins, shares } = this.#options;
+    const guest = await shares?.verify(token);
+    if (guest !== undefined) return guest;
     const { sub, jti, exp, remote } = this.#claims(token);
     if (remote !== undefined) return { user: sub, method: "remote", rights: { kind: "remote", ...remote } };
-    const { records, logins } = this.#options;
     const record = await records.find(jti);
     if (record === undefined) throw refused("login is over: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
     const { scope } = logins.use(record);
     return scope === undefined ? { ...known, method: "token" } : { ...known, method: "api-token", scope };
-  }
-
-  async #guest(id: string, signature: string): Promise<Proof> {
-    const isOurs = timingSafeEqual(Buffer.from(this.#shareSignature(id)), Buffer.from(signature));
-    const record = isOurs ? await this.#options.records.find(id) : undefined;
-    const opened = SharedSession.safeParse(record?.value).data;
-    if (record === undefined || opened === undefined || this.#now() >= record.expiresAtS * 1000) {
-      throw refused("share link has ended");
-    }
-    const { mode, resize, from, apiTokenId } = opened;
-    if (apiTokenId !== undefined && (await this.#options.records.find(apiTokenId)) === undefined) {
-      throw refused("share link has ended");
-    }
-    const session = { id: opened.sessionId, key: opened.sessionKey };
-    const rights = { kind: "invited", session, mode, resize, from } as const;
-    const known = { user: `guest-${id}`, tokenId: id, expiresAtMs: record.expiresAtS * 1000 };
-    return { ...known, method: "share", rights };
-  }
-
-  /**
-   * The rights now: those of a guest change with the share link, also while a socket is open and for a ticket of before.
-   * Without its record a guest may only watch.
-   */
-  rightsNow({ rights, tokenId = "" }: Pick<Principal, "rights" | "tokenId">): Rights {
-    if (rights.kind !== "invited") return rights;
-    const opened = SharedSession.safeParse(this.#options.records.get(tokenId)?.value).data;
-    return { ...rights, mode: opened?.mode ?? "view", resize: opened?.resize ?? false };
-  }
-
-  /** The instance limits it to this server or group of HQs, as the audience limits a JWT. */
-  #shareSignature(id: string): string {
-    const signed = `share ${this.#options.records.instanceId} ${id}`;
-    const digest = createHmac("sha256", this.#key).update(signed).digest();
-    return digest.subarray(0, SHARE_SIGNATURE_BYTES).toString("base64url");
   }
 
   /** False once the principal's token has expired, was revoked or idle for too long; true without a token. */
@@ -213,7 +145,7 @@ export class AccessTokens {
     return this.#options.now();
   }
 
-  #sign(claims: { readonly sub: string; readonly api?: true }, lifetimeS: number): IssuedShare {
+  #sign(claims: { readonly sub: string; readonly api?: true }, lifetimeS: number) {
     const iat = Math.floor(this.#now() / 1000);
     const [id, expiresAtS] = [randomUUID(), iat + lifetimeS];
     const own = { iat, exp: expiresAtS, jti: id, iss: ISSUER, aud: this.#options.records.instanceId };

@@ -1,9 +1,12 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { type LiveRecord, putOrEnd, type RecordStore } from "../../lib/data/live-records.ts";
+import type { Secret } from "../../lib/secret.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_SHARES, MAX_SHARES_OF_USER } from "../../protocol/limits.ts";
 import { Share, type ShareMode } from "../../protocol/schemas/share.ts";
-import { type AccessTokens, SharedSession } from "./access-token.ts";
+import type { Principal, Proof } from "../principal.ts";
+import type { Rights } from "../roles.ts";
 
 /** How the link's creator was authenticated: by a login here, by a proxy, or otherwise (an HQ, the server's user). */
 const CreatedThrough = z.enum(["login", "proxy", "other"]);
@@ -14,9 +17,23 @@ export type Creator = {
   readonly tokenId?: string | undefined;
 };
 
-const Kept = Share.extend({ ...SharedSession.shape, createdThrough: CreatedThrough.default("login") });
+/** `sessionKey` distinguishes the session from a later one with the same id. */
+const Kept = Share.extend({
+  sessionKey: z.string(),
+  /** Of a link without history: the output's end at its creation. */
+  from: z.int().nonnegative().optional(),
+  createdThrough: CreatedThrough.default("login"),
+  /** Of the API token that created the link, which ends with it. */
+  apiTokenId: z.string().optional(),
+});
 type Kept = z.infer<typeof Kept>;
+type Expiry = Pick<LiveRecord, "expiresAtS">;
 const SHARE = "share";
+
+/** `ID.SIGNATURE`. Everything else is in the record of the id, so that links stay short. */
+const TOKEN = /^([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22})$/;
+const ID_BYTES = 12;
+const SIGNATURE_BYTES = 16;
 
 /** `key`: a later session may have the same id. */
 type Session = { readonly id: string; readonly key: string };
@@ -28,6 +45,14 @@ type NewLink = {
   readonly from: number | undefined;
   readonly lifetimeS: number;
   readonly by: Creator;
+};
+
+type SharesOptions = {
+  /** Signs the tokens. */
+  readonly secret: Secret;
+  readonly records: Pick<RecordStore, "instanceId" | "get" | "find" | "list" | "put" | "end" | "watch">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 };
 
 /**
@@ -52,13 +77,14 @@ export class Shares {
     session: Session,
     { mode, resize, from, lifetimeS, by }: NewLink,
   ): Promise<Share & { readonly token: string }> {
-    const { tokens, records, now } = this.#options;
+    const { records, now } = this.#options;
     this.#requireRoom(by);
     const { id: sessionId, key: sessionKey } = session;
     const creator = records.get(by.tokenId ?? "");
     const apiToken = creator?.kind === "token" ? creator : undefined;
-    const leftS = (apiToken?.expiresAtS ?? Infinity) - Math.floor(now() / 1000);
-    const { id, token, expiresAtS } = tokens.issueShare(Math.min(lifetimeS, leftS));
+    const nowS = Math.floor(now() / 1000);
+    const expiresAtS = Math.min(nowS + lifetimeS, apiToken?.expiresAtS ?? Infinity);
+    const id = randomBytes(ID_BYTES).toString("base64url");
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
     const own = { id, sessionId, mode, resize, history: from === undefined, createdBy: by.user, ...times };
     const value: Kept = {
@@ -66,7 +92,46 @@ export class Shares {
       ...{ sessionKey, from, createdThrough: by.through, apiTokenId: apiToken?.id },
     };
     await putOrEnd(records, { id, kind: SHARE, expiresAtS, value });
-    return { ...own, token };
+    return { ...own, token: `${id}.${this.#signatureOf(id)}` };
+  }
+
+  /** The guest; `undefined` for anything but the token of a share link. ServiceError `unauthorized`: the link has ended. */
+  async verify(token: string): Promise<Proof | undefined> {
+    const [, id, signature] = TOKEN.exec(token) ?? [];
+    if (id === undefined || signature === undefined) return undefined;
+    const isOurs = timingSafeEqual(Buffer.from(this.#signatureOf(id)), Buffer.from(signature));
+    const link = isOurs ? await this.#open(id) : undefined;
+    if (link === undefined) throw new ServiceError("unauthorized", "share link has ended");
+    const { mode, resize, from, sessionId, sessionKey, expiresAtS } = link;
+    const session = { id: sessionId, key: sessionKey };
+    const rights = { kind: "invited", session, mode, resize, from } as const;
+    return { user: `guest-${id}`, method: "share", tokenId: id, expiresAtMs: expiresAtS * 1000, rights };
+  }
+
+  async #open(id: string): Promise<(Kept & Expiry) | undefined> {
+    const { records, now } = this.#options;
+    const link = keptIn(await records.find(id));
+    if (link === undefined || now() >= link.expiresAtS * 1000) return undefined;
+    const { apiTokenId } = link;
+    const hasLost = apiTokenId !== undefined && (await records.find(apiTokenId)) === undefined;
+    return hasLost ? undefined : link;
+  }
+
+  /**
+   * The rights now: those of a guest change with the share link, also while a socket is open and for a ticket of before.
+   * Without its record a guest may only watch.
+   */
+  rightsNow({ rights, tokenId = "" }: Pick<Principal, "rights" | "tokenId">): Rights {
+    if (rights.kind !== "invited") return rights;
+    const { mode = "view", resize = false } = keptIn(this.#options.records.get(tokenId)) ?? {};
+    return { ...rights, mode, resize };
+  }
+
+  /** The instance limits it to this server or group of HQs, as the audience limits a JWT. */
+  #signatureOf(id: string): string {
+    const { secret, records } = this.#options;
+    const digest = createHmac("sha256", secret.bytes()).update(`share ${records.instanceId} ${id}`).digest();
+    return digest.subarray(0, SIGNATURE_BYTES).toString("base64url");
   }
 
   /** Valid links to all sessions. */
@@ -84,7 +149,7 @@ export class Shares {
   }
 
   creatorOf(id: string): Creator | undefined {
-    const kept = this.#kept().find((each) => each.id === id);
+    const kept = keptIn(this.#options.records.get(id));
     return kept && { user: kept.createdBy, through: kept.createdThrough };
   }
 
@@ -105,9 +170,9 @@ export class Shares {
     await this.#options.records.end(this.#kept().filter((kept) => kept.sessionKey === sessionKey));
   }
 
-  #find(session: Pick<Session, "key">, id: string): Kept & Pick<LiveRecord, "expiresAtS"> {
-    const share = this.#kept().find((kept) => kept.id === id && kept.sessionKey === session.key);
-    if (share !== undefined) return share;
+  #find(session: Pick<Session, "key">, id: string): Kept & Expiry {
+    const share = keptIn(this.#options.records.get(id));
+    if (share?.sessionKey === session.key) return share;
     throw new ServiceError("share_not_found", `no share link ${id} of this session`);
   }
 
@@ -119,20 +184,15 @@ export class Shares {
     throw new ServiceError("too_many_shares", `${whose} share links: revoke some first`);
   }
 
-  #kept(): readonly (Kept & Pick<LiveRecord, "expiresAtS">)[] {
-    return this.#options.records.list(SHARE).flatMap(({ expiresAtS, value }) => {
-      const { data: kept } = Kept.safeParse(value);
-      return kept === undefined ? [] : [{ ...kept, expiresAtS }];
-    });
+  #kept(): readonly (Kept & Expiry)[] {
+    return this.#options.records.list(SHARE).flatMap((record) => keptIn(record) ?? []);
   }
 }
 
-type SharesOptions = {
-  readonly tokens: Pick<AccessTokens, "issueShare">;
-  readonly records: Pick<RecordStore, "get" | "list" | "put" | "end" | "watch">;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-};
+function keptIn(record: LiveRecord | undefined): (Kept & Expiry) | undefined {
+  const kept = Kept.safeParse(record?.kind === SHARE ? record.value : undefined).data;
+  return record && kept && { ...kept, expiresAtS: record.expiresAtS };
+}
 
 function iso(ms: number): string {
   return new Date(ms).toISOString();
