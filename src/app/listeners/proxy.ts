@@ -53,12 +53,9 @@ export async function openProxyListener(parts: {
   const listener = stack.use(await openListener(proxyServe, ready.promise, log));
   const url = proxyServe.url ?? urlOf(proxyServe, context.hostname, listener.port);
   const { oidc } = proxyServe;
+  const named = namedIn(config.auth);
   const login =
-    oidc &&
-    (await openLogin(
-      { oidc, named: namedIn(config.auth), origin: url, gate, sharedRecords, clientOf, audit, log },
-      stack,
-    ));
+    oidc && (await openLogin({ oidc, named, origin: url, gate, sharedRecords, clientOf, audit, log }));
   const answers = { error: sendError, refuse };
   const proxy = stack.use(new ReverseProxy({ login, proof, clientOf, answers, log }));
   ready.resolve(proxy);
@@ -99,30 +96,27 @@ function namedIn(auth: LoginConfig): Pick<ClaimRules, "named" | "groups"> {
   return { named: new Set([...allowUsers, ...adminUsers, ...users]), groups: new Set(groups) };
 }
 
-async function openLogin(
-  parts: {
-    readonly oidc: OidcClient;
-    readonly named: Pick<ClaimRules, "named" | "groups">;
-    readonly origin: string;
-    readonly gate: Pick<Gate, "login" | "users">;
-    readonly sharedRecords: SharedRecordStore | undefined;
-    readonly clientOf: ClientOf;
-    readonly audit: Audit;
-    readonly log: Log;
-  },
-  stack: AsyncDisposableStack,
-): Promise<ReverseProxyParts["login"]> {
+async function openLogin(parts: {
+  readonly oidc: OidcClient;
+  readonly named: Pick<ClaimRules, "named" | "groups">;
+  readonly origin: string;
+  readonly gate: Pick<Gate, "login" | "users">;
+  readonly sharedRecords: SharedRecordStore | undefined;
+  readonly clientOf: ClientOf;
+  readonly audit: Audit;
+  readonly log: Log;
+}): Promise<ReverseProxyParts["login"]> {
   const { oidc, named, origin, gate, clientOf, audit, log } = parts;
   // Imported on demand: only OpenID Connect needs its client library.
-  const [{ Provider }, { OwnPages }, { ProviderLogins }, { keepDiscovering }] = await Promise.all([
+  const [{ Provider }, { OwnPages }, { ProviderLogins }] = await Promise.all([
     import("../../proxy/provider/provider.ts"),
     import("../../proxy/own-pages.ts"),
     import("../../proxy/provider/provider-logins.ts"),
-    import("../../proxy/provider/provider.ts"),
   ]);
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
   const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);
-  stack.use(keepDiscovering(provider));
+  // For the log: each login asks again.
+  provider.discover().catch(() => undefined);
   const now = (): number => Date.now();
   const records = parts.sharedRecords ?? memoryRecords(now);
   const seal = parts.sharedRecords?.seal ?? new Seal(new Secret(randomBytes(SECRET_BYTES)));

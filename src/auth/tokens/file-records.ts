@@ -1,6 +1,7 @@
 // The records of a single server, in a file of its control directory or in memory.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { Mutex } from "../../lib/async/mutex.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import {
   LiveRecords,
@@ -61,16 +62,13 @@ function recordStore(instanceId: string, records: LiveRecords, save: Save): Reco
 
 /** One write at a time; all calls in the meantime share the next one. */
 function coalesced(write: Save): Save {
-  let running: Promise<void> = Promise.resolve();
+  const mutex = new Mutex();
   let next: Promise<void> | undefined;
   return () => {
-    next ??= running
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined;
-        running = write();
-        return running;
-      });
+    next ??= mutex.take(() => {
+      next = undefined;
+      return write();
+    });
     return next;
   };
 }

@@ -1,5 +1,4 @@
 // The only importer of openid-client: discovery, the code flow with PKCE, renewal and logout.
-import { setTimeout as pause } from "node:timers/promises";
 import {
   AuthorizationResponseError,
   allowInsecureRequests,
@@ -19,7 +18,6 @@ import {
   ResponseBodyError,
   refreshTokenGrant,
 } from "openid-client";
-import { RetryTimer } from "../../lib/async/retry-timer.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -28,7 +26,6 @@ import {
   PROVIDER_CLOCK_TOLERANCE_S,
   PROVIDER_TIMEOUT_MS,
   RETRY_FIRST_MS,
-  RETRY_MAX_MS,
 } from "../../protocol/limits.ts";
 import type { PendingLogin } from "./pending-login.ts";
 import {
@@ -162,19 +159,10 @@ export class Provider {
     return user;
   }
 
-  /**
-   * Finds the provider's endpoints, once. Failures are remembered briefly, so that clients cannot cause constant
-   * requests.
-   */
+  /** Finds the provider's endpoints, once. A failure counts briefly, so that clients cannot cause constant requests. */
   discover(): Promise<Configuration> {
-    if (this.#configuration !== undefined) return this.#configuration;
-    const configuration = this.#discover();
-    this.#configuration = configuration;
-    configuration.catch(async () => {
-      await pause(RETRY_FIRST_MS, undefined, { ref: false });
-      this.#configuration = undefined;
-    });
-    return configuration;
+    this.#configuration ??= this.#discover();
+    return this.#configuration;
   }
 
   async #discover(): Promise<Configuration> {
@@ -193,6 +181,9 @@ export class Provider {
     } catch (error) {
       if (!this.#isMissed) this.#log.warn({ issuer, ...reasonOf(error) }, "login provider out of reach");
       this.#isMissed = true;
+      setTimeout(() => {
+        this.#configuration = undefined;
+      }, RETRY_FIRST_MS).unref();
       throw unreachable(issuer, error);
     }
   }
@@ -273,15 +264,4 @@ export function reasonOf(thrown: unknown): Readonly<Record<string, unknown>> {
 
 function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 100);
-}
-
-/**
- * Discovers a provider in the background, with growing pauses: the server starts without it, and the first login need
- * not wait.
- */
-export function keepDiscovering(provider: Pick<Provider, "discover">): Disposable {
-  const attempt = (): void => void provider.discover().catch(() => retry.start());
-  const retry = new RetryTimer({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, retry: attempt });
-  attempt();
-  return retry;
 }
