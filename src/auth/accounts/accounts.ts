@@ -22,8 +22,9 @@ import {
   type KeyFiles,
   type KeyOwner,
   type PamStep,
+  type PamUser,
 } from "./methods.ts";
-import type { OpenPam } from "./pam.ts";
+import type { PamConversation } from "./pam.ts";
 
 /** PAM has a worker of its own, which starts a process for each login. */
 export class Accounts implements Disposable {
@@ -73,17 +74,14 @@ export class Accounts implements Disposable {
   }
 
   /** The caller bounds the number of logins at PAM and disposes of each. */
-  readonly openPam: OpenPam = (who) => {
+  openPam(who: PamUser): PamConversation {
     const login = ++this.#lastLogin;
-    const ask = <Input>(method: Method<Input, PamStep>, input: Input): Promise<PamStep> =>
-      this.#pam.call(method, input, SYSTEM_PASSWORD_TIMEOUT_MS);
     let last: PamStep | undefined;
     return {
       next: async (answers) => {
-        last =
-          last === undefined
-            ? await ask(ACCOUNTS.beginLogin, { login, ...who })
-            : await ask(ACCOUNTS.answerLogin, { login, answers: [...answers] });
+        const user = last === undefined ? who : undefined;
+        const input = { login, user, answers: [...answers] };
+        last = await this.#pam.call(ACCOUNTS.stepLogin, input, SYSTEM_PASSWORD_TIMEOUT_MS);
         return last;
       },
       [Symbol.dispose]: () => {
@@ -91,7 +89,7 @@ export class Accounts implements Disposable {
         if (last?.kind === "question") this.#pam.emit(ACCOUNTS.endLogin, login);
       },
     };
-  };
+  }
 
   /** The authorized_keys files of an account. The worker becomes that user and then exits. */
   async keyFiles(owner: KeyOwner): Promise<KeyFiles> {

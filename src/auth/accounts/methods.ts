@@ -14,6 +14,10 @@ const PamStep = z.discriminatedUnion("kind", [
 ]);
 export type PamStep = z.infer<typeof PamStep>;
 
+/** `address`: the client's, for PAM's rules and log. */
+const PamUser = z.object({ username: z.string(), address: z.string().optional() });
+export type PamUser = z.infer<typeof PamUser>;
+
 /** Without `account`: no such user. `refusal`: why the account may not log in. */
 const AccountStatus = z.object({
   account: z
@@ -47,13 +51,12 @@ export const ACCOUNTS = {
   groups: method("groups", z.string(), z.array(z.string())),
   /** Whether the account has no password, so that PAM's `nullok` would admit anyone. */
   hasBlankPassword: method("hasBlankPassword", z.string(), z.boolean()),
-  /** Starts a login at PAM; the server chooses the number. */
-  beginLogin: method(
-    "beginLogin",
-    z.object({ login: z.int(), username: z.string(), address: z.string().optional() }),
+  /** The next step of a login at PAM; `user` begins one. The server chooses the number. */
+  stepLogin: method(
+    "stepLogin",
+    z.object({ login: z.int(), user: PamUser.optional(), answers: z.array(z.string()) }),
     PamStep,
   ),
-  answerLogin: method("answerLogin", z.object({ login: z.int(), answers: z.array(z.string()) }), PamStep),
   endLogin: event("endLogin", z.int()),
   /** The authorized_keys files below a home. */
   keyFiles: method("keyFiles", KeyOwner, KeyFiles),

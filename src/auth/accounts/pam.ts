@@ -4,7 +4,7 @@ import { type Readable, Writable } from "node:stream";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { nativeFile } from "../../lib/os/installation.ts";
 import { PAM_STEP_TIMEOUT_MS } from "../../protocol/limits.ts";
-import type { PamStep } from "./methods.ts";
+import type { PamStep, PamUser } from "./methods.ts";
 
 /** The service's name in /etc/pam.d; without that file PAM uses "other". */
 export const PAM_SERVICE = "ttyhq";
@@ -23,16 +23,11 @@ export const PamCode = {
   accountExpired: 13,
 } as const;
 
-/** `address`: the client's, for PAM's rules and log. */
-export type PamLogin = { readonly username: string; readonly address?: string | undefined };
-
 /** One login at PAM; disposing ends it. */
 export type PamConversation = Disposable & {
   /** The first call starts the login, without answers; later calls answer PAM's questions. */
   next(answers: readonly string[]): Promise<PamStep>;
 };
-
-export type OpenPam = (login: PamLogin) => PamConversation;
 
 export class PamProcess implements PamConversation {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
@@ -40,7 +35,7 @@ export class PamProcess implements PamConversation {
   #received: Buffer = Buffer.alloc(0);
 
   /** Throws Error where no file descriptor is left. */
-  constructor({ username, address = "" }: PamLogin) {
+  constructor({ username, address = "" }: PamUser) {
     // A process group of its own, so that programs which PAM modules start end with it.
     const child = spawn(PAM_PROGRAM, [], {
       ...{ cwd: "/", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, detached: true },

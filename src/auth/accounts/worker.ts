@@ -21,11 +21,10 @@ server.serve(ACCOUNTS.groups, (name) => findSystemGroups(name));
 server.serve(ACCOUNTS.hasBlankPassword, hasBlankPassword);
 server.serve(ACCOUNTS.keyFiles, readKeyFiles);
 server.serve(ACCOUNTS.avatar, (user) => findAvatar(user, runSystemCommand));
-server.serve(ACCOUNTS.beginLogin, ({ login, ...who }) => {
-  logins.set(login, new PamProcess(who));
-  return nextStep(login, []);
+server.serve(ACCOUNTS.stepLogin, ({ login, user, answers }) => {
+  if (user !== undefined) logins.set(login, new PamProcess(user));
+  return nextStep(login, answers);
 });
-server.serve(ACCOUNTS.answerLogin, ({ login, answers }) => nextStep(login, answers));
 server.serve(ACCOUNTS.endLogin, endLogin);
 
 async function nextStep(login: number, answers: readonly string[]): Promise<PamStep> {

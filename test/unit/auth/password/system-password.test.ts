@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { Accounts } from "../../../../src/auth/accounts/accounts.ts";
 import type { PamStep } from "../../../../src/auth/accounts/methods.ts";
-import type { OpenPam } from "../../../../src/auth/accounts/pam.ts";
 import type { PasswordAttempt } from "../../../../src/auth/password/password-login.ts";
 import { systemPassword } from "../../../../src/auth/password/system-password.ts";
 import {
@@ -11,6 +11,7 @@ import {
 
 const REFUSAL = { code: "invalid_credentials", message: "wrong user name or password", details: {} };
 
+type OpenPam = Accounts["openPam"];
 type Asked = { readonly username: string; readonly password: string; readonly address?: string | undefined };
 type PamAnswer = (asked: Asked) => Promise<number>;
 
