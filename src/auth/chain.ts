@@ -7,7 +7,7 @@ import { type Secret, sameBytes } from "../lib/secret.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_TOKEN_LENGTH } from "../protocol/limits.ts";
 import type { Principal, Proof } from "./principal.ts";
-import { ALL, OWN, scoped } from "./roles.ts";
+import { ALL, OWN } from "./roles.ts";
 import type { AccessTokens } from "./tokens/access-token.ts";
 import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
@@ -210,8 +210,7 @@ export function admission(
     }
     const { groups = await groupsOf(user), scope, ...known } = proof;
     const standing = users.standing(user, groups);
-    if (scope === undefined) return { ...known, ...standing };
-    return { ...known, ...standing, rights: scoped(standing.rights, scope) };
+    return { ...known, ...standing, rights: { ...standing.rights, ...(scope && { scope }) } };
   };
 }
 

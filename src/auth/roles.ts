@@ -52,10 +52,11 @@ type OfRole = {
   readonly scope?: readonly Permission[] | undefined;
 };
 
+export type RoleRights = ({ readonly kind: "all" } & OfRole) | ({ readonly kind: "own" } & OfRole);
+
 /** Access to sessions (contract 5.7). */
 export type Rights =
-  | ({ readonly kind: "all" } & OfRole)
-  | ({ readonly kind: "own" } & OfRole)
+  | RoleRights
   /** A remote's credential: registers, refreshes and unregisters that remote. */
   | { readonly kind: "remote"; readonly id: string; readonly name: string }
   | InvitedRights;
@@ -71,12 +72,12 @@ export type InvitedRights = {
   readonly from?: number | undefined;
 };
 
-export function rightsOf(role: Role): Rights {
+export function rightsOf(role: Role): RoleRights {
   return { kind: ROLES[role].sessions, role };
 }
 
-export const ALL: Rights = rightsOf("admin");
-export const OWN: Rights = rightsOf("user");
+export const ALL: RoleRights = rightsOf("admin");
+export const OWN: RoleRights = rightsOf("user");
 
 export function permits(rights: Rights, need: Need): boolean {
   if (need === "open") return true;
@@ -98,11 +99,6 @@ export function permissionsOf(rights: Rights): readonly Permission[] {
   const { role, scope } = rights;
   const { permissions } = ROLES[role];
   return scope === undefined ? permissions : permissions.filter((each) => scope.includes(each));
-}
-
-/** The rights of an API token of a user with `rights`. */
-export function scoped(rights: Rights, scope: readonly Permission[]): Rights {
-  return rights.kind === "all" || rights.kind === "own" ? { ...rights, scope } : rights;
 }
 
 /** The types of frames that are refused, each with the reason. */

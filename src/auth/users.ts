@@ -1,6 +1,6 @@
 import type { Role, RoleRule } from "../protocol/schemas/permission.ts";
 import type { Principal } from "./principal.ts";
-import { rightsOf } from "./roles.ts";
+import { type RoleRights, rightsOf } from "./roles.ts";
 
 /** In `--allow-user` and `--role`: every authenticated user. */
 const ANYBODY = "*";
@@ -15,7 +15,7 @@ export type Users = {
    */
   mayLogIn(user: string, through?: "login" | "proxy"): boolean;
   /** `groups`: as the system or a provider reports them. */
-  standing(user: string, groups?: readonly string[]): Pick<Principal, "rights" | "owner" | "account">;
+  standing(user: string, groups?: readonly string[]): Standing;
   /**
    * The system user that runs the owner's programs; `undefined`: the server's. An owner is never the server itself,
    * whatever the name of an HQ's user.
@@ -26,6 +26,8 @@ export type Users = {
   /** The name under which the server itself is listed among its users. */
   readonly own: string;
 };
+
+type Standing = Pick<Principal, "owner" | "account"> & { readonly rights: RoleRights };
 
 export type UserNames = {
   readonly serverUser: string;

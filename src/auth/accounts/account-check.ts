@@ -90,8 +90,7 @@ async function hasOtherRole(
 ): Promise<boolean> {
   const { user, rights } = principal;
   if (groupsOf === undefined || !("role" in rights) || creatorOf(principal).through !== "login") return false;
-  const { rights: now } = users.standing(user, await groupsOf(user));
-  return "role" in now && now.role !== rights.role;
+  return users.standing(user, await groupsOf(user)).rights.role !== rights.role;
 }
 
 /** Logins by a system password or key. */

@@ -1,7 +1,7 @@
 // Every endpoint and every frame, for every role and every guest, at an HQ and through it at a remote.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { FRAME_NEEDS, permits, type Rights, rightsOf, scoped } from "../../../src/auth/roles.ts";
+import { FRAME_NEEDS, permits, type Rights, rightsOf } from "../../../src/auth/roles.ts";
 import type { Endpoint } from "../../../src/protocol/endpoints/endpoint.ts";
 import { type EndpointName, endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
@@ -97,7 +97,7 @@ const CALLERS: readonly (readonly [string, Caller])[] = [
   ]),
   ...SCOPED.map(({ role, scope }): [string, Caller] => [
     `an API token of the role ${role} for ${scope.join(", ")}`,
-    { who: () => programs.get(scope) ?? userOf(role), rights: scoped(rightsOf(role), scope) },
+    { who: () => programs.get(scope) ?? userOf(role), rights: { ...rightsOf(role), scope } },
   ]),
 ];
 
