@@ -20,35 +20,12 @@ export type SessionView = {
 /** The rights now: those of a guest may have changed since the login. */
 export type RightsNow = (principal: Pick<Principal, "rights" | "tokenId">) => Rights;
 
-/** The system user that runs a user's programs. */
 type AccountOf = (user: string) => string | undefined;
 
-type SessionAccessOptions = {
-  /** Callers with access to all sessions use it itself. */
-  readonly backend: SessionBackend;
-  readonly accountOf: AccountOf;
-  readonly rightsNow: RightsNow;
-};
-
-export class SessionAccess {
-  readonly #options: SessionAccessOptions;
-
-  constructor(options: SessionAccessOptions) {
-    this.#options = options;
-  }
-
-  readonly sessionsOf = (principal: Principal): SessionBackend => this.of(principal).sessions;
-
-  /** The request with the session's owner. ServiceError `forbidden` for an id that could reveal others' sessions. */
-  readonly ownRequest = (request: CreateSession, principal: Principal): CreateSession => {
-    const { backend, accountOf } = this.#options;
-    if (this.sessionsOf(principal) !== backend) refuseGuessable(request.id);
-    return ownedRequest(request, principal, accountOf);
-  };
-
-  of(principal: Pick<Principal, "rights" | "owner" | "tokenId">): SessionView {
+/** Callers with access to all sessions use `backend` itself. `accountOf`: the system user that runs a user's programs. */
+export function sessionAccess(backend: SessionBackend, rightsNow: RightsNow, accountOf: AccountOf) {
+  const viewOf = (principal: Pick<Principal, "rights" | "owner" | "tokenId">): SessionView => {
     const { rights, owner } = principal;
-    const { backend, rightsNow } = this.#options;
     if (rights.kind === "remote") {
       throw new ServiceError("forbidden", "a remote has no business with sessions");
     }
@@ -67,7 +44,13 @@ export class SessionAccess {
       isRepositoryHidden: true,
       shown: (event) => guestEvent(event, now()),
     };
-  }
+  };
+  return {
+    viewOf,
+    sessionsOf: (principal: Principal): SessionBackend => viewOf(principal).sessions,
+    ownRequest: (request: CreateSession, principal: Principal): CreateSession =>
+      ownedRequest(request, principal, accountOf),
+  };
 }
 
 /** Events without session are for every user. An event without owner is hidden. */
@@ -78,25 +61,22 @@ function isOf(event: ServerEvent, owner: string | undefined): boolean {
 
 /**
  * The request with the session's owner and account. A server that asks for one of its users (an HQ, or a server to
- * its session host) states them itself. `accountOf`: the account of a user here.
+ * its session host) states them itself. ServiceError `forbidden` for an id that could reveal others' sessions.
  */
 export function ownedRequest(
   request: CreateSession,
-  { method, owner, account }: Pick<Principal, "method" | "owner" | "account">,
+  { rights, method, owner, account }: Pick<Principal, "rights" | "method" | "owner" | "account">,
   accountOf: AccountOf,
 ): CreateSession {
-  const { owner: named } = request;
+  const { id, owner: named } = request;
+  // A conflict would reveal that another user's session has that id, unless the id cannot be guessed.
+  if (rights.kind !== "all" && id !== undefined && !RandomUuid.safeParse(id).success) {
+    const message =
+      "an id of your own choice is a random UUID (version 4 or 7): use one, or leave the id out";
+    throw new ServiceError("forbidden", message);
+  }
   if (method === "socket") return request;
   if (method === "hq" && owner === undefined && named !== undefined)
     return { ...request, account: accountOf(named) };
   return { ...request, owner, account };
-}
-
-/** A conflict would reveal that another user's session has that id, unless the id cannot be guessed. */
-function refuseGuessable(id: string | undefined): void {
-  if (id === undefined || RandomUuid.safeParse(id).success) return;
-  throw new ServiceError(
-    "forbidden",
-    "an id of your own choice is a random UUID (version 4 or 7): use one, or leave the id out",
-  );
 }

@@ -1,5 +1,5 @@
 // The sessions that each caller may see and use, over REST and /ws.
-import { type RightsNow, SessionAccess } from "../access/session-access.ts";
+import { type RightsNow, sessionAccess } from "../access/session-access.ts";
 import type { Gate } from "../auth/gate.ts";
 import { type Principal, watcherOf } from "../auth/principal.ts";
 import { frameRefusals } from "../auth/roles.ts";
@@ -32,7 +32,7 @@ export function openAccess(parts: {
   const { backend, hub, gate } = parts;
   const { shares, users } = gate;
   const rightsNow: RightsNow = (principal) => shares?.rightsNow(principal) ?? principal.rights;
-  const access = new SessionAccess({ backend, accountOf: users.accountOf, rightsNow });
+  const access = sessionAccess(backend, rightsNow, users.accountOf);
   const { sessionsOf, ownRequest } = access;
   const watching =
     shares &&
@@ -41,7 +41,7 @@ export function openAccess(parts: {
       if (type === "session-removed" && key !== undefined) void shares.forget(key).catch(() => undefined);
     });
   const viewOf = (principal: Principal): HubView => ({
-    ...access.of(principal),
+    ...access.viewOf(principal),
     refusals:
       principal.rights.kind === "invited"
         ? { get: (type) => frameRefusals(rightsNow(principal)).get(type) }

@@ -1,6 +1,6 @@
 // The server's own sessions, at an HQ whose users may have any name.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { SessionAccess, type SessionView } from "../../../src/access/session-access.ts";
+import { type SessionView, sessionAccess } from "../../../src/access/session-access.ts";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { Fleet } from "../../../src/hq/fleet.ts";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
@@ -28,14 +28,14 @@ beforeAll(async () => {
     }),
   );
   fleet.watch((event) => events.push(event));
-  const access = new SessionAccess({
-    backend: fleet,
-    accountOf: () => undefined,
-    rightsNow: ({ rights }) => rights,
-  });
-  admin = access.of({ rights: ALL });
+  const { viewOf } = sessionAccess(
+    fleet,
+    ({ rights }) => rights,
+    () => undefined,
+  );
+  admin = viewOf({ rights: ALL });
   // A user of the HQ with the same name as the user of the machine's sessions.
-  namesake = access.of({ rights: OWN, owner: TESTER });
+  namesake = viewOf({ rights: OWN, owner: TESTER });
   own = await admin.sessions.create(CreateSession.parse({ command: ["cat"], remoteId: "local" }));
 });
 afterAll(() => scope.disposeAsync());

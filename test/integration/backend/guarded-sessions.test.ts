@@ -1,4 +1,4 @@
-import { SessionAccess } from "../../../src/access/session-access.ts";
+import { sessionAccess } from "../../../src/access/session-access.ts";
 import { OWN } from "../../../src/auth/roles.ts";
 import { describeBackend } from "./conformance.ts";
 import { ownTerminals } from "./own-terminals.ts";
@@ -7,13 +7,13 @@ const owner = "ada";
 
 describeBackend("sessions as their owner has them", async () => {
   const terminals = await ownTerminals();
-  const access = new SessionAccess({
-    backend: terminals.backend,
-    accountOf: () => undefined,
-    rightsNow: ({ rights }) => rights,
-  });
+  const { viewOf } = sessionAccess(
+    terminals.backend,
+    ({ rights }) => rights,
+    () => undefined,
+  );
   return {
-    backend: access.of({ rights: OWN, owner }).sessions,
+    backend: viewOf({ rights: OWN, owner }).sessions,
     place: { owner },
     [Symbol.asyncDispose]: () => terminals[Symbol.asyncDispose](),
   };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { guestEvent, guestRecord, guestView } from "../../../src/access/guest-sight.ts";
-import { SessionAccess } from "../../../src/access/session-access.ts";
+import { sessionAccess } from "../../../src/access/session-access.ts";
 import { Hub } from "../../../src/hub/hub.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
 import { keyOf } from "../../../src/protocol/directory/session-change.ts";
@@ -76,11 +76,11 @@ test("a guest's recording has no input and no program in its header, however it 
 test("a guest of a later link gets no earlier output or markers from the feed", async () => {
   const sessions = new MemorySessions();
   await using hub = new Hub({ backend: sessions, now: () => performance.now() });
-  const access = new SessionAccess({
-    backend: sessions,
-    accountOf: () => undefined,
-    rightsNow: ({ rights }) => rights,
-  });
+  const { viewOf } = sessionAccess(
+    sessions,
+    ({ rights }) => rights,
+    () => undefined,
+  );
   const session = sessions.add("s");
   // Keeps the feed, and so its window, from the beginning on.
   await using owner = new MemoryClient(hub);
@@ -96,7 +96,7 @@ test("a guest of a later link gets no earlier output or markers from the feed", 
   const invited = { id: session.id, key: keyOf(session) };
   const rights = { kind: "invited", session: invited, mode: "view", from: session.end } as const;
   for (const from of [undefined, 0, 1, "live", session.end] as const) {
-    await using guest = new MemoryClient(hub, access.of({ rights }));
+    await using guest = new MemoryClient(hub, viewOf({ rights }));
     guest.subscribe("s", { flags: Stdout | Events | Offsets, ...(from === undefined ? {} : { from }) });
     await guest.settled();
     const later = `later ${from}`;
@@ -115,11 +115,12 @@ test("a share link opens its own session, not a later one with the same id and t
   const session = sessions.add("s");
   const of = (key: string) => {
     const rights = { kind: "invited", session: { id: "s", key }, mode: "view" } as const;
-    return new SessionAccess({
-      backend: sessions,
-      accountOf: () => undefined,
-      rightsNow: ({ rights }) => rights,
-    }).of({ rights }).sessions;
+    const { viewOf } = sessionAccess(
+      sessions,
+      () => rights,
+      () => undefined,
+    );
+    return viewOf({ rights }).sessions;
   };
   expect(await of(keyOf(session)).get("s")).toMatchObject({ id: "s" });
   await expect(of("another").get("s")).rejects.toMatchObject({ code: "session_not_found" });
