@@ -1,5 +1,6 @@
 // The view of a session for guests of a share link: screen and output, but no folder, command or repository.
 import { basename } from "node:path";
+import { Readable } from "node:stream";
 import type { InvitedRights } from "../auth/roles.ts";
 import { collectBytes } from "../lib/data/collect.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -114,11 +115,7 @@ async function withoutInput({ type, body }: Content, from: number | undefined): 
     ({ kind, offset }) => kind !== "i" && (from === undefined || kind === "x" || offset > from),
   );
   const bytes = encodeJson(shown);
-  return { type, length: bytes.length, body: one(bytes) };
-}
-
-async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  return { type, length: bytes.length, body: Readable.from([bytes]) };
 }
 
 /** A recording without recorded input; its header only has size, time and terminal. */

@@ -1,4 +1,5 @@
 import { TLSSocket } from "node:tls";
+import { parseJson } from "../lib/data/json.ts";
 import { emailAddress, type ProxyUser, plainName, proxyUser } from "./proxy-user.ts";
 
 type CertifiedUser = { readonly user: ProxyUser; readonly expiresAtMs: number };
@@ -47,21 +48,12 @@ function emailsOf(alternatives: string | undefined): readonly (string | undefine
   while (ALTERNATIVE.lastIndex < text.length) {
     const [, kind, value] = ALTERNATIVE.exec(text) ?? [];
     if (kind === undefined || value === undefined) return [];
-    if (kind === "email") found.push(emailAddress(value.startsWith('"') ? unquoted(value) : value));
+    if (kind === "email") found.push(emailAddress(one(value.startsWith('"') ? parseJson(value) : value)));
   }
   return found;
 }
 
-function unquoted(value: string): string | undefined {
-  try {
-    const text: unknown = JSON.parse(value);
-    return typeof text === "string" ? text : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Repeated parts are ignored. */
+/** Repeated parts are ignored, and texts that are malformed. */
 function one(part: unknown): string | undefined {
   return typeof part === "string" ? part : undefined;
 }

@@ -8,7 +8,6 @@ import { ServiceError } from "../../protocol/errors.ts";
 import {
   MAX_LOGIN_QUESTIONS,
   MAX_WAITING_SYSTEM_PASSWORDS,
-  SLOW_REFUSAL_MEMORY_MS,
   SYSTEM_PASSWORD_TIMEOUT_MS,
   SYSTEM_PASSWORDS_AT_ONCE,
   WRONG_PASSWORD_MS,
@@ -52,7 +51,6 @@ export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
   });
   const even = evenRefusal({
     stepMs: parts.refusalMs ?? WRONG_PASSWORD_MS,
-    memoryMs: SLOW_REFUSAL_MEMORY_MS,
     now: () => performance.now(),
     pause,
   });

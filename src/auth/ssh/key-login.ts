@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { TicketStore } from "../../lib/data/live-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { KEY_REFUSAL_MS, SLOW_REFUSAL_MEMORY_MS, SSH_CHALLENGE_LIFETIME_MS } from "../../protocol/limits.ts";
+import { KEY_REFUSAL_MS, SSH_CHALLENGE_LIFETIME_MS } from "../../protocol/limits.ts";
 import type { Challenge } from "../../protocol/schemas/auth.ts";
 import { evenRefusal } from "../password/even-refusal.ts";
 import { SSH_CHALLENGES, Tickets } from "../tokens/tickets.ts";
@@ -47,7 +47,7 @@ export class KeyLogin {
   constructor(parts: KeyLoginParts) {
     const { now, pause, tickets } = parts;
     this.#parts = parts;
-    this.#even = evenRefusal({ stepMs: KEY_REFUSAL_MS, memoryMs: SLOW_REFUSAL_MEMORY_MS, now, pause });
+    this.#even = evenRefusal({ stepMs: KEY_REFUSAL_MS, now, pause });
     this.#challenges = new Tickets(SSH_CHALLENGES, OpenChallenge, tickets);
   }
 

@@ -102,16 +102,12 @@ export class Provider {
    * ServiceError `login_refused`: it is not, it is another user's, or its user name has changed.
    */
   async renew(login: ProviderAnswer): Promise<ProviderAnswer> {
-    const { refreshToken, subject } = login;
+    const { refreshToken } = login;
     if (refreshToken === undefined) return login;
     const configuration = await this.discover();
     try {
       return await this.#asking(async () => {
         const tokens = await refreshTokenGrant(configuration, refreshToken);
-        const renewed = tokens.claims();
-        if (renewed !== undefined && renewed.sub !== subject) {
-          throw new ServiceError("login_refused", "the provider renews the login of somebody else");
-        }
         const user = await this.#renewedUser(configuration, tokens, login);
         return { ...login, ...standing(tokens, login), user };
       });
@@ -133,6 +129,8 @@ export class Provider {
     const renewed = tokens.claims();
     if (renewed === undefined && userinfo_endpoint === undefined) return before;
     const known = Claims.parse(renewed ?? { sub: subject });
+    if (known.sub !== subject)
+      throw new ServiceError("login_refused", "the provider renews the login of somebody else");
     const user = this.#userOf(await claimsOf(configuration, tokens, known), issuer);
     if (user.login === before.login) return user;
     throw new ServiceError("login_refused", "the provider gives this account another user name now");

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { evenRefusal } from "../../../../src/auth/password/even-refusal.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
+import { SLOW_REFUSAL_MEMORY_MS } from "../../../../src/protocol/limits.ts";
 
 const wrong = new ServiceError("invalid_credentials", "wrong");
 
@@ -10,7 +11,7 @@ function timed() {
   const pause = async (ms: number): Promise<void> => {
     nowMs += ms;
   };
-  const even = evenRefusal({ stepMs: 100, memoryMs: 10_000, now: () => nowMs, pause });
+  const even = evenRefusal({ stepMs: 100, now: () => nowMs, pause });
   const took = async (workMs: number, outcome: Error | undefined): Promise<number> => {
     const startedMs = nowMs;
     const login = async (): Promise<void> => {
@@ -40,7 +41,7 @@ test("after a slow refusal all others take as long, for a while", async () => {
   expect(await took(230, wrong)).toBe(300);
   expect(await took(1, wrong)).toBe(300);
   expect(await took(120, wrong)).toBe(300);
-  await pass(10_000);
+  await pass(SLOW_REFUSAL_MEMORY_MS);
   expect(await took(1, wrong)).toBe(100);
 });
 
