@@ -36,8 +36,7 @@ function readEntry(whole: string): Entry | undefined {
 }
 
 function isAdmitted(options: Entry["options"], { address, nowS }: Visit): boolean {
-  const { isAuthority, hasPrincipals, from, expiresAtS } = options;
-  if (isAuthority || hasPrincipals) return false;
+  const { from, expiresAtS } = options;
   if (expiresAtS !== undefined && expiresAtS < nowS) return false;
   return from === undefined || isAllowedFrom(from, address);
 }

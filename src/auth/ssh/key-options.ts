@@ -1,10 +1,6 @@
 // The options before a key in authorized_keys, as sshd reads them.
 
 export type KeyOptions = {
-  /** The key signs certificates and does not log in itself. */
-  readonly isAuthority: boolean;
-  /** `principals=` is for certificates: sshd does not accept the key itself. */
-  readonly hasPrincipals: boolean;
   /** sshd would accept the key, but for less than a terminal with any program. */
   readonly isLimited: boolean;
   /** The value of `from=`. */
@@ -19,6 +15,7 @@ type KeyOption = { readonly name: string; readonly value: string | undefined };
 /** A later option may lift a limit (`restrict,pty`): that does not count here. */
 const LIMITS: readonly string[] = ["restrict", "no-pty", "command"];
 const ONCE: readonly string[] = ["command", "principals", "from"];
+const OF_CERTIFICATES: readonly string[] = ["cert-authority", "principals"];
 const VARIABLE = /^[A-Za-z0-9_]+=/;
 
 /** A flag or `name="value"`, or nothing, up to a comma or to the end of the options. A comma never ends the line. */
@@ -27,18 +24,17 @@ const OPTION =
 /** Options, whether or not sshd knows them, and the space after them. */
 const OPTIONS = /^(?:\\"|"(?:\\"|[^"\\]|\\(?!"))*"|[^" \t\\]|\\(?!"))*(?:[ \t]+|$)/;
 
-/** The options at the start of a line; `undefined` if sshd rejects the line. */
+/** The options at the start of a line; `undefined` if sshd rejects the line, or accepts only certificates by it. */
 export function readKeyOptions(line: string): KeyOptions | undefined {
   const options = readOptions(line);
   if (options === undefined || !options.every(isValid)) return undefined;
   const names = options.map(({ name }) => name);
   if (ONCE.some((name) => names.indexOf(name) !== names.lastIndexOf(name))) return undefined;
+  if (OF_CERTIFICATES.some((name) => names.includes(name))) return undefined;
   const times = options.flatMap(({ name, value = "" }) =>
     name === "expiry-time" ? (readAbsoluteTime(value) ?? []) : [],
   );
   return {
-    isAuthority: names.includes("cert-authority"),
-    hasPrincipals: names.includes("principals"),
     isLimited: names.some((name) => LIMITS.includes(name)),
     from: options.find(({ name }) => name === "from")?.value,
     expiresAtS: times.length === 0 ? undefined : Math.min(...times),

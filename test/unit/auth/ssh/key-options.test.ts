@@ -2,10 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readKeyOptions } from "../../../../src/auth/ssh/key-options.ts";
 
-const NONE = {
-  ...{ isAuthority: false, hasPrincipals: false, isLimited: false },
-  ...{ from: undefined, expiresAtS: undefined },
-};
+const NONE = { isLimited: false, from: undefined, expiresAtS: undefined };
 
 test.each([
   ...[
@@ -50,14 +47,19 @@ test.each([
   expect(readKeyOptions(option)).toEqual({ ...NONE, isLimited: true });
 });
 
-test("from, expiry-time, principals and cert-authority are read", () => {
+test("from and expiry-time are read", () => {
   expect(readKeyOptions('from="10.*"')).toEqual({ ...NONE, from: "10.*" });
   expect(readKeyOptions('expiry-time="20310101Z",expiry-time="20300101Z"')).toEqual({
     ...{ ...NONE, expiresAtS: Date.UTC(2030) / 1000 },
   });
-  expect(readKeyOptions("cert-authority")).toEqual({ ...NONE, isAuthority: true });
-  expect(readKeyOptions('principals="a"')).toEqual({ ...NONE, hasPrincipals: true });
 });
+
+test.each(["cert-authority", 'principals="a"', 'restrict,principals="a"'])(
+  "%s is for certificates",
+  (options) => {
+    expect(readKeyOptions(options)).toBeUndefined();
+  },
+);
 
 test.each([
   ...['from="a",from="a"', 'command="a",command="a"', 'principals="a",principals="a"'],
