@@ -133,9 +133,9 @@ export class OwnPages {
       return;
     }
     const { login: user, name = user } = login.user;
-    const sentences = [`You are logged in as ${name === user ? user : `${name} (${user})`}.`];
+    const text = `You are logged in as ${name === user ? user : `${name} (${user})`}.`;
     const action = { kind: "button", to: "/.proxy/logout", text: "Log out" } as const;
-    sendPage(response, { status: 200, title: "Log out?", sentences, action, leadsTo: PROVIDERS });
+    sendPage(response, { status: 200, title: "Log out?", text, action, leadsTo: PROVIDERS });
   }
 
   async #logOut(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -190,17 +190,12 @@ function cookieOf(state: string): string {
 /** A logout may redirect to these; http only on this machine. */
 const PROVIDERS = ["https:", "http://localhost:*", "http://127.0.0.1:*"];
 const AGAIN = { kind: "link", to: "/", text: "Log in" } as const;
-const LOGGED_OUT = {
-  status: 200,
-  title: "Logged out",
-  sentences: ["You are logged out here."],
-  action: AGAIN,
-};
-const NOT_LOGGED_IN = { ...LOGGED_OUT, sentences: ["You are not logged in at a login provider."] };
+const LOGGED_OUT = { status: 200, title: "Logged out", text: "You are logged out here.", action: AGAIN };
+const NOT_LOGGED_IN = { ...LOGGED_OUT, text: "You are not logged in at a login provider." };
 const OTHER_NAME = {
   status: 421,
   title: "Another name",
-  sentences: ["This server has another name: log in under that name."],
+  text: "This server has another name: log in under that name.",
 };
 
 const MAX_LENGTH = 512;

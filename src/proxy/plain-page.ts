@@ -1,11 +1,11 @@
-// Pages of the proxy: a heading, sentences, and a link or button.
+// Pages of the proxy: a heading, a text, and a link or button.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ErrorCode, errorBody, ServiceError } from "../protocol/errors.ts";
 
 type PlainPage = {
   readonly status: number;
   readonly title: string;
-  readonly sentences: readonly string[];
+  readonly text: string;
   readonly action?: { readonly kind: "link" | "button"; readonly to: string; readonly text: string };
   /** Other origins to which the button may redirect. */
   readonly leadsTo?: readonly string[];
@@ -17,12 +17,12 @@ const STYLE =
   "@media(prefers-color-scheme:dark){body{color:#e4e4e9;background:#16161a}}";
 
 export function sendPage(response: ServerResponse, page: PlainPage): void {
-  const { status, title, sentences, action } = page;
+  const { status, title, text, action } = page;
   const body = [
     "<!doctype html>",
     `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">`,
     `<title>${escaped(title)}</title><style>${STYLE}</style></head><body><h1>${escaped(title)}</h1>`,
-    ...sentences.map((sentence) => `<p>${escaped(sentence)}</p>`),
+    `<p>${escaped(text)}</p>`,
     action === undefined ? "" : shown(action),
     "</body></html>",
   ].join("\n");
@@ -92,7 +92,7 @@ export function sendRefusal(response: ServerResponse, error: unknown): void {
   const { retryAfterSeconds } = details;
   if (retryAfterSeconds !== undefined) response.setHeader("retry-after", `${retryAfterSeconds}`);
   const page: PlainPage = {
-    ...{ status, title: TITLES[code] ?? "This did not work", sentences: [sentence(message)] },
+    ...{ status, title: TITLES[code] ?? "This did not work", text: sentence(message) },
     action: { kind: "link", to: "/", text: "Try again" },
   };
   sendPage(response, page);

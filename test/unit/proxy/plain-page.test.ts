@@ -20,7 +20,7 @@ test("texts of a page are escaped", async () => {
     sendPage(response, {
       status: 200,
       title: odd,
-      sentences: [odd],
+      text: odd,
       action: { kind: "link", to: odd, text: odd },
     }),
   );
@@ -33,7 +33,7 @@ test("texts of a page are escaped", async () => {
 test("a button is a form that may redirect to the given origins", async () => {
   const action = { kind: "button", to: "/.proxy/logout", text: "Log out" } as const;
   const page = await sent((response) =>
-    sendPage(response, { status: 200, title: "x", sentences: [], action, leadsTo: ["https:"] }),
+    sendPage(response, { status: 200, title: "x", text: "", action, leadsTo: ["https:"] }),
   );
   expect(page).toContain('<form method="post" action="/.proxy/logout"><button>Log out</button></form>');
   expect(page).toContain("form-action 'self' https:");
