@@ -131,13 +131,7 @@ export function byMachineToken(
  * `--allow-local-bypass`: a request from a loopback address, under a loopback name, without a sign of a proxy and without
  * `proxy-user-*` headers, comes from the server's own user (contract 5.10). `token`: the header `X-Ttyhq-Local` must have it.
  */
-export function byLocalBypass({
-  serverUser,
-  token,
-}: {
-  readonly serverUser: string;
-  readonly token: Secret | undefined;
-}): Way {
+export function byLocalBypass(serverUser: string, token: Secret | undefined): Way {
   const isToken = token && sameBytes(token.bytes());
   return async ({ peer, host, isForwarded, identity, localToken }) => {
     const name = parseHost(host ?? "")?.name;

@@ -221,7 +221,7 @@ function waysOf(
   if (config.mode === "none") return [...ways, everyoneIs(serverUser, "none")];
   ways.push(byBearer(tokens), byQueryToken(tokens, tickets, identity));
   if (identity !== undefined) ways.push(byProxyIdentity(identity, options.proxyProof));
-  if (localBypass !== undefined) ways.push(byLocalBypass({ serverUser, ...localBypass }));
+  if (localBypass !== undefined) ways.push(byLocalBypass(serverUser, localBypass.token));
   // After better proofs, because a Basic header may be the login of a proxy in front.
   if (credentials !== undefined) ways.push(byBasic({ ...parts, credentials, log }));
   if (options.openRegistration === true) ways.push(openRegistry(serverUser));

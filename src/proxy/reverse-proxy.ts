@@ -1,5 +1,4 @@
-// The identity-aware reverse proxy of --enable-proxy-serve: only authenticated requests reach the server (contract
-// 5.9).
+// The identity-aware reverse proxy of --enable-proxy-serve: only authenticated requests reach the server.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Secret } from "../lib/secret.ts";

@@ -3,7 +3,6 @@ import type { Method } from "../../lib/async/rpc.ts";
 import { Semaphore } from "../../lib/async/semaphore.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { programFile } from "../../lib/os/installation.ts";
-import type { SystemAccount } from "../../lib/os/system-account.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
   ACCOUNT_LOOKUP_TIMEOUT_MS,
@@ -69,7 +68,7 @@ export class Accounts implements Disposable {
     return await (this.#groups.get(name) ?? keep(this.#groups, name, this.#ask(ACCOUNTS.groups, name)));
   }
 
-  async hasBlankPassword({ name }: Pick<SystemAccount, "name">): Promise<boolean> {
+  async hasBlankPassword(name: string): Promise<boolean> {
     return await this.#ask(ACCOUNTS.hasBlankPassword, name);
   }
 

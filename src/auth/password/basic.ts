@@ -1,6 +1,4 @@
-// `Authorization: Basic` with the credentials of an HQ (specification 5.5, RFC 7617), for its remotes and for
-// clients.
-
+// `Authorization: Basic` with the credentials of an HQ (specification 5.5, RFC 7617), of its remotes and of clients.
 import type { Tally } from "../../lib/data/tally.ts";
 import type { Credentials } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";

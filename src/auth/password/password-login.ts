@@ -9,10 +9,7 @@ export type PasswordAttempt = {
   readonly address?: string | undefined;
 };
 
-/**
- * Resolves with the user whose password is correct. ServiceError `invalid_credentials` for a wrong password or an
- * unknown user.
- */
+/** The user whose password is correct. ServiceError `invalid_credentials`: a wrong password or an unknown user. */
 export type PasswordCheck = (attempt: PasswordAttempt, ask: Ask) => Promise<string>;
 
 /** Compares a user name and a password in constant time: always both. */

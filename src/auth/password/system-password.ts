@@ -88,7 +88,7 @@ async function begin(
   const pam = scope.use(accounts.openPam({ username: user, address }));
   return dialogWith(pam, password, async (code) => {
     refuseByCode(code, user, log);
-    const reason = refusal ?? ((await accounts.hasBlankPassword(account)) ? BLANK : undefined);
+    const reason = refusal ?? ((await accounts.hasBlankPassword(user)) ? BLANK : undefined);
     if (reason === undefined) return { user };
     log.warn({ user, reason }, "login refused");
     throw wrong();
@@ -156,10 +156,7 @@ export type SystemLoginOptions = {
   readonly hasOtherWays: boolean;
 };
 
-/**
- * `undefined` if PAM is not available but there is another way to log in, otherwise ServiceError `start_failed`.
- * Warns of obstacles.
- */
+/** Warns of obstacles. Without PAM: `undefined` if there is another way to log in, otherwise ServiceError `start_failed`. */
 export async function openSystemPassword(options: SystemLoginOptions): Promise<PasswordCheck | undefined> {
   const { accounts, users, log, hasOtherWays } = options;
   try {

@@ -86,10 +86,7 @@ export class AccessTokens {
     return { token, expiresIn: REMOTE_CREDENTIAL_LIFETIME_S };
   }
 
-  /**
-   * Also of share links. ServiceError `unauthorized` for anything but a valid token, `registry_unavailable` if that cannot
-   * be decided now.
-   */
+  /** Also of share links. ServiceError `unauthorized`: no valid token; `registry_unavailable`: that is not known now. */
   async verify(token: string): Promise<Proof> {
     const { records, logins, shares } = this.#options;
     const guest = await shares?.verify(token);

@@ -42,10 +42,7 @@ type LoginRecordsOptions = {
   readonly log: Pick<Log, "warn">;
 };
 
-/**
- * A login used within LOGIN_USE_INTERVAL_MS is not written again. An idle login ends up to that much late, never
- * early.
- */
+/** Uses within LOGIN_USE_INTERVAL_MS are not written, so that an idle login ends up to that much late, never early. */
 export class LoginRecords {
   readonly #options: LoginRecordsOptions;
   readonly #useIntervalMs: number;

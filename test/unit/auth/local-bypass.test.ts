@@ -5,8 +5,8 @@ import { Secret } from "../../../src/lib/secret.ts";
 import { BARE } from "./request-claims.ts";
 
 const LOCAL: RequestClaims = { ...BARE, peer: "127.0.0.1", address: "127.0.0.1", host: "localhost:4020" };
-const bypass = byLocalBypass({ serverUser: "me", token: undefined });
-const withToken = byLocalBypass({ serverUser: "me", token: Secret.fromText("a local token") });
+const bypass = byLocalBypass("me", undefined);
+const withToken = byLocalBypass("me", Secret.fromText("a local token"));
 const me = { user: "me", method: "local" };
 
 test.each([
