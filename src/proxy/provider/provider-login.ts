@@ -126,22 +126,17 @@ export class ProviderLogin implements Disposable {
   async #ask(): Promise<void> {
     const { renew, now } = this.#parts;
     try {
-      const before = this.user;
+      const before = new Set(this.user.groups);
       this.#kept = await renew(this.#kept);
       this.#isUsed = false;
       this.#backoff.reset();
       this.#renewInTime();
       // Open connections have the rights of the previous groups; they reconnect with the new ones.
-      if (!hasSameGroups(before, this.user)) this.#open.emit();
+      if (before.symmetricDifference(new Set(this.user.groups)).size > 0) this.#open.emit();
     } catch (error) {
       const isRefused = !(error instanceof ServiceError) || error.code !== "provider_unreachable";
       if (isRefused || !this.#isGood) this.#end();
       else this.#renewAt(now() + this.#backoff.next());
     }
   }
-}
-
-function hasSameGroups(one: ProxyUser, other: ProxyUser): boolean {
-  const groupsOf = ({ groups = [] }: ProxyUser): ReadonlySet<string> => new Set(groups);
-  return groupsOf(one).symmetricDifference(groupsOf(other)).size === 0;
 }

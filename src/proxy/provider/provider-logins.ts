@@ -78,10 +78,6 @@ export class ProviderLogins implements Disposable {
     if (record !== undefined) await this.#parts.records.end([record]);
   }
 
-  get size(): number {
-    return this.#parts.records.list(KIND).length;
-  }
-
   /** Closes what is open; the records stay. */
   [Symbol.dispose](): void {
     this.#watching[Symbol.dispose]();
