@@ -49,7 +49,7 @@ export async function checkEnable(
 ): Promise<EnableCheck> {
   const { path } = await findWorktree(git, repository, branch);
   const settings = { worktreePath: path, branch: undefined };
-  const check = await checkOnce(git.at(repository.mainRoot), settings, { kind: "enable" });
+  const check = await checkOnce(git.at(repository.mainRoot), settings, "enable");
   const { main, worktree } = check.state;
   if (main.head === undefined) throw new ServiceError("branch_not_found", "the main tree has no commit yet");
   if (main.isBusy) {
@@ -83,7 +83,7 @@ async function findWorktree(
 /** `undefined`: nothing is followed. */
 export async function checkDisable(git: Git, repository: Repository): Promise<Check | undefined> {
   const settings = await readFollowSettings(git);
-  return settings && (await checkOnce(git.at(repository.mainRoot), settings, { kind: "disable" }));
+  return settings && (await checkOnce(git.at(repository.mainRoot), settings, "disable"));
 }
 
 /**
@@ -92,7 +92,7 @@ export async function checkDisable(git: Git, repository: Repository): Promise<Ch
  */
 export async function checkTwice(git: Git, settings: FollowSettings): Promise<Check | undefined> {
   // A new object: overrides depend on the repository's current config.
-  const check = (): Promise<Check> => checkOnce(git.at(git.cwd), settings, { kind: "changed" });
+  const check = (): Promise<Check> => checkOnce(git.at(git.cwd), settings, "changed");
   let last = await check();
   for (let checks = 1; checks < MAX_FOLLOW_CHECKS; checks += 1) {
     if (last.actions.length === 0) return last;

@@ -28,12 +28,8 @@ export type FollowState = {
   readonly branch: string | undefined;
 };
 
-export type FollowEvent =
-  /** A request. */
-  | { readonly kind: "enable" }
-  | { readonly kind: "disable" }
-  /** Something may have changed; the state tells. */
-  | { readonly kind: "changed" };
+/** "enable", "disable": a request. "changed": something may have changed; the state tells. */
+export type FollowEvent = "enable" | "disable" | "changed";
 
 export type TreeName = "main" | "worktree";
 export type EndReason = "asked" | "switched" | "worktree_gone" | "branch_gone";
@@ -70,10 +66,10 @@ export type Action =
 /** The actions that bring both trees into sync; none if they are. */
 export function decide(state: FollowState, event: FollowEvent): readonly Action[] {
   const { main, worktree, branch } = state;
-  if (event.kind === "disable") return [...releasing(state), { kind: "end", reason: "asked" }];
+  if (event === "disable") return [...releasing(state), { kind: "end", reason: "asked" }];
   if (worktree === "away") return [];
   if (worktree === "gone") return [{ kind: "end", reason: "worktree_gone" }];
-  if (event.kind === "enable") return enabling(main, worktree);
+  if (event === "enable") return enabling(main, worktree);
   if (main.isBusy) return [];
   if (main.head === undefined) return [{ kind: "end", reason: "branch_gone" }];
   if (hasLeft(main, worktree, branch)) return [{ kind: "end", reason: "switched" }];

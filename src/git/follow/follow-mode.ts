@@ -1,4 +1,4 @@
-// Follow mode of all repositories of one user: a request is checked here and carried out by its repository.
+// Follow mode of all repositories of one user: finds the repository of a request, which that repository carries out.
 import { KeyedSingleFlight } from "../../lib/async/single-flight.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts";
@@ -8,21 +8,12 @@ import { findRepository, type Repository, requireRepository } from "../repositor
 import type { RepositoryEvent } from "../worker/methods.ts";
 import { currentBranch } from "../worktrees/branches.ts";
 import { readWorktrees } from "../worktrees/list.ts";
-import { checkDisable, checkEnable, foresee } from "./check.ts";
 import {
-  disabledReply,
-  enabledReply,
   FollowedRepository,
   type FollowedRepositoryParts,
+  type FollowRequest,
 } from "./followed-repository.ts";
-import { sentence } from "./messages.ts";
 import { readFollowSettings } from "./settings.ts";
-
-export type FollowRequest = {
-  readonly repoPath: string;
-  readonly branch?: string | undefined;
-  readonly user: string;
-};
 
 export class FollowMode implements AsyncDisposable {
   readonly #parts: FollowedRepositoryParts;
@@ -54,35 +45,15 @@ export class FollowMode implements AsyncDisposable {
    * the switch (`synced` is false). Throws `not_a_repository`, `worktree_not_found`, `branch_not_found`, and
    * `uncommitted_changes` during a rebase.
    */
-  async enable({ repoPath, branch, user }: FollowRequest): Promise<FollowReply> {
-    const { git, repository } = await this.#find(repoPath);
-    return await this.#repository(repository.mainRoot).enable(git, repository, { branch, user });
+  async enable(request: FollowRequest): Promise<FollowReply> {
+    const { git, repository } = await this.#find(request);
+    return await this.#repository(repository.mainRoot).enable(git, repository, request);
   }
 
   /** Idempotent. The main tree stays at its commit; HEAD is detached where both trees shared the branch. */
-  async disable({ repoPath, user }: FollowRequest): Promise<FollowReply> {
-    const { git, repository } = await this.#find(repoPath);
-    return await this.#repository(repository.mainRoot).disable(git, repository, user);
-  }
-
-  /** A dry run of `enable` or `disable`; throws as `enable` does. */
-  async preview(request: FollowRequest & { readonly enable: boolean }): Promise<FollowReply> {
-    const { git, repository } = await this.#find(request.repoPath);
-    const message = "nothing was changed";
-    if (!request.enable) {
-      const check = await checkDisable(git, repository);
-      const steps = check?.actions.map(sentence) ?? ["nothing is followed there: nothing happens"];
-      return disabledReply(repository, { message, steps });
-    }
-    const check = await checkEnable(git, repository, request.branch);
-    const obstacle = await foresee(git, check);
-    const steps = [
-      ...(await this.#parts.hooks.plan(git, repository, check.worktreePath)).steps,
-      ...check.actions.filter(({ kind }) => kind !== "stuck").map(sentence),
-      ...(obstacle === undefined ? [] : [obstacle.message]),
-    ];
-    const done = { message, hooksInstalled: false, synced: obstacle === undefined, steps };
-    return enabledReply(repository, check, done);
+  async disable(request: FollowRequest): Promise<FollowReply> {
+    const { git, repository } = await this.#find(request);
+    return await this.#repository(repository.mainRoot).disable(git, repository, request);
   }
 
   async status(repoPath: string): Promise<FollowStatus> {
@@ -109,7 +80,7 @@ export class FollowMode implements AsyncDisposable {
     return repository;
   }
 
-  async #find(repoPath: string): Promise<{ readonly git: Git; readonly repository: Repository }> {
+  async #find({ repoPath }: FollowRequest): Promise<{ readonly git: Git; readonly repository: Repository }> {
     const git = this.#parts.program.at(repoPath);
     const repository = await requireRepository(git);
     if (repository.isBare) {

@@ -19,7 +19,15 @@ import {
 import type { FollowHooks, HooksPlan } from "../hooks/follow-hooks.ts";
 import { EVENT_FILE } from "../hooks/hook-script.ts";
 import { findRepository, type Repository } from "../repository.ts";
-import { carryOut, checkDisable, checkEnable, checkTwice, type EnableCheck, type Outcome } from "./check.ts";
+import {
+  type Check,
+  carryOut,
+  checkDisable,
+  checkEnable,
+  checkTwice,
+  foresee,
+  type Outcome,
+} from "./check.ts";
 import type { FollowList } from "./list.ts";
 import { enabledMessage, sentence } from "./messages.ts";
 import type { Notice } from "./notices.ts";
@@ -42,6 +50,15 @@ export type FollowedRepositoryParts = {
   readonly onChange: (commonDir: string) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
+};
+
+export type FollowRequest = {
+  readonly repoPath: string;
+  /** Of the worktree to follow. */
+  readonly branch?: string | undefined;
+  readonly user: string;
+  /** Changes nothing; the reply has the steps. */
+  readonly dryRun?: boolean;
 };
 
 /** Since follow mode began in this process. */
@@ -80,33 +97,46 @@ export class FollowedRepository implements AsyncDisposable {
   async enable(
     git: Git,
     repository: Repository,
-    { branch, user }: { readonly branch: string | undefined; readonly user: string },
+    { branch, user, dryRun }: FollowRequest,
   ): Promise<FollowReply> {
     return await this.#mutex.take(async () => {
       const check = await checkEnable(git, repository, branch);
-      const hooks = await this.#prepare(git, repository, { check, user });
+      const hooks = await this.#parts.hooks.plan(git, repository, check.worktreePath);
+      const { worktreePath } = check;
+      const reply = { ...ENABLED, repoPath: this.#path, worktreePath, branch: check.branch };
+      if (dryRun) {
+        const obstacle = await foresee(git, check);
+        const steps = [
+          ...hooks.steps,
+          ...check.actions.filter(({ kind }) => kind !== "stuck").map(sentence),
+          ...(obstacle === undefined ? [] : [obstacle.message]),
+        ];
+        return { ...reply, ...DRY_RUN, synced: obstacle === undefined, steps };
+      }
+      await this.#prepare(git, repository, { check, hooks, user });
       // Checks once this turn is over, however it ends.
       this.hint();
       const outcome = await carryOut(git, check);
-      const messages = [enabledMessage(check.worktreePath, this.#path), ...outcome.messages];
+      const messages = [enabledMessage(worktreePath, this.#path), ...outcome.messages];
       this.#report(user, { ...outcome, messages }, check.branch);
       await this.#watchFiles();
-      return enabledReply(repository, check, {
-        ...{ message: "Follow mode enabled", hooksInstalled: hooks.folders.length > 0 },
-        synced: outcome.end === "done",
+      return {
+        ...{ ...reply, hooksInstalled: hooks.folders.length > 0, synced: outcome.end === "done" },
         steps: [...hooks.steps, ...outcome.messages.map(({ message }) => message)],
-      });
+      };
     });
   }
 
   /** See `FollowMode.disable`. */
-  async disable(git: Git, repository: Repository, user: string): Promise<FollowReply> {
+  async disable(git: Git, repository: Repository, { user, dryRun }: FollowRequest): Promise<FollowReply> {
     return await this.#mutex.take(async () => {
       const check = await checkDisable(git, repository);
+      const steps = check?.actions.map(sentence) ?? ["nothing was followed there"];
+      const reply = { ...DISABLED, hooksInstalled: false, repoPath: this.#path, steps };
+      if (dryRun) return { ...reply, ...DRY_RUN };
       if (check !== undefined) this.#report(user, await carryOut(git, check), check.state.branch);
       await this.#forget(repository);
-      const steps = check?.actions.map(sentence) ?? ["nothing was followed there"];
-      return disabledReply(repository, { message: "Follow mode disabled", steps });
+      return reply;
     });
   }
 
@@ -151,21 +181,19 @@ export class FollowedRepository implements AsyncDisposable {
   async #prepare(
     git: Git,
     repository: Repository,
-    { check, user }: { readonly check: EnableCheck; readonly user: string },
-  ): Promise<HooksPlan> {
-    const { list, hooks } = this.#parts;
+    { check, hooks, user }: { readonly check: Check; readonly hooks: HooksPlan; readonly user: string },
+  ): Promise<void> {
+    const { list } = this.#parts;
     const entry = { repoPath: this.#path, user };
     list.requireRoom(entry);
     const before = list.get(this.#path);
     const main = git.at(this.#path);
     const settings = await readFollowSettings(main);
-    const plan = await hooks.plan(git, repository, check.worktreePath);
     try {
-      await list.set({ ...entry, hookFolders: plan.folders.map(({ path }) => path) });
+      await list.set({ ...entry, hookFolders: hooks.folders.map(({ path }) => path) });
       const { worktreePath, state } = check;
       await writeFollowSettings(main, { worktreePath, branch: state.main.branch });
-      await hooks.install(plan, repository.commonDir);
-      return plan;
+      await this.#parts.hooks.install(hooks, repository.commonDir);
     } catch (error) {
       const restored =
         settings === undefined ? clearFollowSettings(main) : writeFollowSettings(main, settings);
@@ -260,6 +288,10 @@ export class FollowedRepository implements AsyncDisposable {
   }
 }
 
+const ENABLED = { success: true, enabled: true, message: "Follow mode enabled" } as const;
+const DISABLED = { success: true, enabled: false, message: "Follow mode disabled", synced: false } as const;
+const DRY_RUN = { message: "nothing was changed", hooksInstalled: false } as const;
+
 const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", EVENT_FILE, ...UNFINISHED_MARKS]);
 
 /**
@@ -282,20 +314,4 @@ function followFolders(
     { path: join(commonDir, "worktrees"), matters: () => true },
     ...(branchFolder ? [{ path: branchFolder, matters: (name: string) => !name.endsWith(".lock") }] : []),
   ];
-}
-
-export function enabledReply(
-  { mainRoot }: Repository,
-  { worktreePath, branch }: EnableCheck,
-  done: Pick<FollowReply, "message" | "hooksInstalled" | "synced" | "steps">,
-): FollowReply {
-  return { success: true, enabled: true, repoPath: mainRoot, worktreePath, branch, ...done };
-}
-
-export function disabledReply(
-  { mainRoot }: Repository,
-  done: Pick<FollowReply, "message" | "steps">,
-): FollowReply {
-  const off = { enabled: false, hooksInstalled: false, synced: false };
-  return { success: true, repoPath: mainRoot, ...off, ...done };
 }

@@ -96,10 +96,9 @@ function queryAnswers({ program }: Parts) {
 
 function followAnswers({ program, follow }: Parts) {
   return {
-    setFollow: async ({ body: { enable, dryRun, branch, repoPath } }, { user }) => {
-      const request = { repoPath: absolute(program, repoPath), branch, user };
-      if (dryRun) return await follow.preview({ ...request, enable });
-      return enable ? await follow.enable(request) : await follow.disable(request);
+    setFollow: ({ body: { enable, dryRun, branch, repoPath } }, { user }) => {
+      const request = { repoPath: absolute(program, repoPath), branch, user, dryRun };
+      return enable ? follow.enable(request) : follow.disable(request);
     },
     getFollow: ({ query }) => follow.status(pathIn(program, query)),
     gitEvent: ({ body }) => follow.changed(absolute(program, body.repoPath)),

@@ -2,7 +2,7 @@ import { KeyedMutex } from "../../lib/async/mutex.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { WorktreeList } from "../../protocol/schemas/git.ts";
-import type { FollowRequest } from "../follow/follow-mode.ts";
+import type { FollowRequest } from "../follow/followed-repository.ts";
 import type { Git, GitProgram } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import { GIT_CACHE_MS } from "../git-limits.ts";

@@ -30,7 +30,7 @@ describe("turned on", () => {
       await main.status(),
     ];
     const request = { repoPath: main.path, branch: "feature", user: "somebody" };
-    const reply = await repository.follow.preview({ ...request, enable: true });
+    const reply = await repository.follow.enable({ ...request, dryRun: true });
     expect(reply.steps.join("\n")).toMatch(/switches to branch 'feature'(?:.|\n)*in the way \(shared\.txt\)/);
     expect(reply.synced).toBe(false);
     expect([

@@ -120,8 +120,8 @@ test("follow mode that is turned on waits for a merge in the main tree, and says
   const { main, tree } = repository;
   expect(await main.refused("merge", "--quiet", "side")).not.toBe("");
   await resolved(main);
-  const request = { repoPath: main.path, branch: "feature", user: "somebody", enable: true };
-  const preview = await repository.follow.preview(request);
+  const request = { repoPath: main.path, branch: "feature", user: "somebody", dryRun: true };
+  const preview = await repository.follow.enable(request);
   expect(preview).toMatchObject({ synced: false });
   expect(preview.steps.at(-1)).toContain("a merge is under way");
   expect(await repository.enable()).toMatchObject({ enabled: true, synced: false });

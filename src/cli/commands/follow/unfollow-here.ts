@@ -22,6 +22,5 @@ export async function unfollowHere(
   const [notices, log] = [{ add: () => {} }, { info: () => {}, warn: () => {} }];
   const now = (): number => performance.now();
   await using follow = new FollowMode({ program, list, hooks, notices, log, now, onChange: () => {} });
-  const request = { repoPath: cli.cwd, user: cli.user };
-  return await (isDryRun ? follow.preview({ ...request, enable: false }) : follow.disable(request));
+  return await follow.disable({ repoPath: cli.cwd, user: cli.user, dryRun: isDryRun });
 }

@@ -8,9 +8,9 @@ import {
 } from "../../../../src/git/follow/decide.ts";
 import { A, B, C, detached, done, on } from "../follow-model.ts";
 
-const changed: FollowEvent = { kind: "changed" };
-const enable: FollowEvent = { kind: "enable" };
-const disable: FollowEvent = { kind: "disable" };
+const changed = "changed";
+const enable = "enable";
+const disable = "disable";
 
 function state(
   main: Tree,
