@@ -32,11 +32,12 @@ export const MAX_FOLLOW_ABSENCE_MS = 86_400_000;
 /** Followed repositories of one git worker, and of one user. */
 export const MAX_FOLLOWED_REPOSITORIES = 400;
 export const MAX_FOLLOWED_OF_USER = 100;
-/** Stored notifications, and their lifetime; over that the oldest is dropped. */
-export const MAX_GIT_NOTICES = 200;
+/** Stored notifications of one user, and their lifetime; over that the oldest is dropped. */
+export const MAX_GIT_NOTICES_OF_USER = 200;
 export const GIT_NOTICE_LIFETIME_MS = 3_600_000;
-/** Clients whose last notification is remembered. */
-export const MAX_GIT_NOTICE_READERS = 1_000;
+/** Clients of one user whose last notification is remembered, and users with clients or notifications. */
+export const MAX_GIT_NOTICE_READERS_OF_USER = 1_000;
+export const MAX_GIT_NOTICE_USERS = 1_000;
 /** Folders with a live git status; sessions in further folders have none. */
 export const MAX_STATUS_FOLDERS = 1_000;
 /** Concurrent status reads, and how long one may wait for its turn. */

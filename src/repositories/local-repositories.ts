@@ -92,7 +92,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     if (name === "listNotifications") {
       const { client = "" } = NotificationQuery.parse(input.query ?? {});
       const sees = ({ user }: Notice): boolean => caller.seesAll || user === caller.user;
-      return json({ notifications: this.#notices.take(client, sees) });
+      return json({ notifications: this.#notices.take({ user: caller.user, client }, sees) });
     }
     const worker = this.#worker(caller.account);
     const body = await worker.call({ name, input, user: caller.user }, signal);

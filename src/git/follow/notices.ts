@@ -1,36 +1,65 @@
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import type { GitNotification } from "../../protocol/schemas/follow.ts";
-import { GIT_NOTICE_LIFETIME_MS, MAX_GIT_NOTICE_READERS, MAX_GIT_NOTICES } from "../git-limits.ts";
+import {
+  GIT_NOTICE_LIFETIME_MS,
+  MAX_GIT_NOTICE_READERS_OF_USER,
+  MAX_GIT_NOTICE_USERS,
+  MAX_GIT_NOTICES_OF_USER,
+} from "../git-limits.ts";
 
 /** A notification and the user that it is for. */
 export type Notice = { readonly notification: GitNotification; readonly user: string };
 
-/** Notifications of follow mode (contract 7.6), each delivered once to each client. */
+type OfUser = {
+  /** The user's notifications, the oldest first. */
+  readonly kept: ExpiringMap<number, Notice & { readonly number: number }>;
+  /** The last notification that each of the user's clients was told. */
+  readonly told: ExpiringMap<string, number>;
+};
+
+/** Notifications of follow mode (contract 7.6), each delivered once to each client. The limits are for each user. */
 export class Notices {
-  /** The oldest first. */
-  readonly #kept: ExpiringMap<number, Notice & { readonly number: number }>;
-  readonly #told: ExpiringMap<string, number>;
+  readonly #now: () => number;
+  readonly #users: ExpiringMap<string, OfUser>;
   #last = 0;
 
   /** `now` in milliseconds, monotonic. */
   constructor({ now }: { readonly now: () => number }) {
-    const memory = { lifetimeMs: GIT_NOTICE_LIFETIME_MS, now };
-    this.#kept = new ExpiringMap({ ...memory, maxEntries: MAX_GIT_NOTICES });
-    this.#told = new ExpiringMap({ ...memory, maxEntries: MAX_GIT_NOTICE_READERS });
+    this.#now = now;
+    this.#users = this.#expiring(MAX_GIT_NOTICE_USERS);
   }
 
   add(notice: Notice): void {
     this.#last += 1;
-    this.#kept.set(this.#last, { ...notice, number: this.#last });
+    this.#of(notice.user).kept.set(this.#last, { ...notice, number: this.#last });
   }
 
   /** The client's new notifications among those that `sees` admits; the oldest first. */
-  take(client: string, sees: (notice: Notice) => boolean): readonly GitNotification[] {
-    const told = this.#told.get(client) ?? 0;
-    this.#told.set(client, this.#last);
-    return this.#kept
+  take(
+    { user, client }: { readonly user: string; readonly client: string },
+    sees: (notice: Notice) => boolean,
+  ): readonly GitNotification[] {
+    const { told } = this.#of(user);
+    const last = told.get(client) ?? 0;
+    told.set(client, this.#last);
+    return this.#users
       .values()
-      .filter((notice) => notice.number > told && sees(notice))
+      .flatMap(({ kept }) => kept.values())
+      .filter((notice) => notice.number > last && sees(notice))
+      .sort((one, other) => one.number - other.number)
       .map(({ notification }) => notification);
+  }
+
+  #of(user: string): OfUser {
+    const known = this.#users.get(user) ?? {
+      kept: this.#expiring(MAX_GIT_NOTICES_OF_USER),
+      told: this.#expiring(MAX_GIT_NOTICE_READERS_OF_USER),
+    };
+    this.#users.set(user, known);
+    return known;
+  }
+
+  #expiring<Key, Value>(maxEntries: number): ExpiringMap<Key, Value> {
+    return new ExpiringMap({ lifetimeMs: GIT_NOTICE_LIFETIME_MS, now: this.#now, maxEntries });
   }
 }

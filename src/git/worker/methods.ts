@@ -46,13 +46,12 @@ export const WORKER = {
 const MAX_STATUS_LENGTH = 16_384;
 const Status = GitStatus.refine((status) => JSON.stringify(status).length <= MAX_STATUS_LENGTH, "too long");
 
-/** Of each text of a notification: more than five paths of files. The host keeps 200 notifications for an hour. */
-const MAX_NOTICE_TEXT_LENGTH = 32_768;
-const NoticeText = z.string().max(MAX_NOTICE_TEXT_LENGTH);
-const Notification = GitNotification.extend({
-  ...{ title: NoticeText, message: NoticeText, timestamp: NoticeText },
-  ...{ repoPath: NoticeText, branch: NoticeText.optional() },
-});
+/** More than five paths of files. The host keeps 200 notifications of a user for an hour. */
+const MAX_NOTICE_LENGTH = 32_768;
+const Notification = GitNotification.refine(
+  (notice) => JSON.stringify(notice).length <= MAX_NOTICE_LENGTH,
+  "too long",
+);
 
 const LogLine = z.object({
   level: z.enum(["info", "warn"]),

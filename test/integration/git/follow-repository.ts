@@ -192,7 +192,7 @@ export class FollowRepository implements AsyncDisposable {
 
   /** Notifications that were not reported yet. */
   told(): readonly GitNotification[] {
-    return this.notices.take("test", () => true);
+    return this.notices.take({ user: "somebody", client: "test" }, () => true);
   }
 
   get log(): string {

@@ -122,7 +122,8 @@ describe("turned on, and failed,", () => {
   test("by another user, as its list cannot be stored, it tells the user that it told before", async () => {
     await using repository = await FollowRepository.following();
     const { main, tree, directory } = repository;
-    const told = () => repository.notices.take("somebody", ({ user }) => user === "somebody");
+    const told = () =>
+      repository.notices.take({ user: "somebody", client: "" }, ({ user }) => user === "somebody");
     const file = join(directory, "follow.json");
     told();
     await rename(file, `${file}.away`);
