@@ -10,6 +10,7 @@ export class FollowFile {
   readonly #path: string;
   #entries: z.infer<typeof Stored> = [];
   readonly #writes = new Mutex();
+  #next: Promise<void> | undefined;
 
   private constructor(path: string) {
     this.#path = path;
@@ -38,10 +39,14 @@ export class FollowFile {
       .map(({ account: _, ...entry }) => entry);
   }
 
-  async set(account: string | undefined, entries: readonly FollowEntry[]): Promise<void> {
+  /** Changes before a write begins share it. */
+  set(account: string | undefined, entries: readonly FollowEntry[]): Promise<void> {
     const others = this.#entries.filter((entry) => entry.account !== account);
     this.#entries = [...others, ...entries.map((entry) => ({ ...entry, account }))];
-    // Reads the entries in its turn: of two concurrent writes the older state could be stored last.
-    await this.#writes.take(() => writeJsonFile(this.#path, this.#entries, 0o600));
+    this.#next ??= this.#writes.take(async () => {
+      this.#next = undefined;
+      await writeJsonFile(this.#path, this.#entries, 0o600);
+    });
+    return this.#next;
   }
 }

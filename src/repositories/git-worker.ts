@@ -194,7 +194,8 @@ export class GitWorker implements AsyncDisposable {
     peer.serve(HOST.status, ({ cwd, status }) => this.folders.learned(cwd, status));
     // The process is that user's, who must not send notifications to others.
     peer.serve(HOST.notice, (notice) => onNotice({ ...notice, user: account ?? notice.user }));
-    peer.serve(HOST.store, async (entries) => void (await store.set(entries)));
+    // Keeps no entries while it waits for the disk.
+    peer.serve(HOST.store, (entries) => store.set(entries).then(() => undefined));
     peer.serve(HOST.log, this.#log);
     this.#transfers.serve(peer);
   }

@@ -23,6 +23,8 @@ export function event<Input>(name: string, input: z.ZodType<Input>): Method<Inpu
   return { name, input, answer: z.undefined() };
 }
 
+/** Of the other side: a peer that waits for no answer would fill the memory. */
+const MAX_RUNNING_CALLS = 10_000;
 const MAX_ERROR_LENGTH = 16_384;
 const Failure = z.object({
   error: z.string().transform((text) => text.slice(0, MAX_ERROR_LENGTH)),
@@ -41,7 +43,10 @@ type Message = z.infer<typeof Message>;
 type Handler = (input: unknown, signal: AbortSignal) => () => unknown;
 type Pending = { readonly accept: (answer: unknown) => void; readonly reject: (error: unknown) => void };
 
-/** One end of the stream. An invalid message, or one longer than `maxLength` UTF-16 units, ends the stream. */
+/**
+ * One end of the stream. An invalid message, one longer than `maxLength` UTF-16 units, and more than MAX_RUNNING_CALLS
+ * from the other side end the stream, as do more than `maxQueued` bytes that the other side does not read.
+ */
 export class RpcPeer {
   readonly #stream: Duplex;
   readonly #handlers = new Map<string, Handler>();
@@ -49,11 +54,13 @@ export class RpcPeer {
   readonly #pending = new Map<number, Pending>();
   /** Calls from the other side. */
   readonly #running = new Map<number, AbortController>();
+  readonly #maxQueued: number;
   #lastId = 0;
   #closed: ServiceError | undefined;
 
-  constructor(stream: Duplex, maxLength: number) {
+  constructor(stream: Duplex, maxLength: number, maxQueued = Number.POSITIVE_INFINITY) {
     this.#stream = stream;
+    this.#maxQueued = maxQueued;
     onLines(stream, maxLength, (line) => this.#receive(Message.parse(JSON.parse(line))));
     // The `close` event reports the end.
     stream.on("error", () => undefined);
@@ -112,7 +119,10 @@ export class RpcPeer {
   }
 
   #send(message: Message): void {
-    if (this.#stream.writable) this.#stream.write(`${JSON.stringify(message)}\n`);
+    if (!this.#stream.writable) return;
+    this.#stream.write(`${JSON.stringify(message)}\n`);
+    if (this.#stream.writableLength > this.#maxQueued)
+      this.#stream.destroy(new Error("the other side does not read"));
   }
 
   #receive(message: Message): void {
@@ -127,8 +137,9 @@ export class RpcPeer {
     const handler = this.#handlers.get(method);
     if (handler === undefined) throw new Error(`unknown method ${method}`);
     const call = new AbortController();
+    if (this.#running.size >= MAX_RUNNING_CALLS) throw new RangeError("too many calls wait for an answer");
     const run = handler(input, call.signal);
-    const result = (async () => await run())();
+    const result = started(run);
     if (id === undefined) {
       // As for a malformed message: the other side may be hostile, and must not end this process.
       result.catch((error: Error) => this.#stream.destroy(error));
@@ -142,6 +153,11 @@ export class RpcPeer {
       )
       .finally(() => this.#running.delete(id));
   }
+}
+
+/** A function of its own: a closure of the caller would keep the input in memory until the call ends. */
+function started(run: () => unknown): Promise<unknown> {
+  return new Promise((resolve) => resolve(run()));
 }
 
 /** An error of `onLine` ends the stream. */

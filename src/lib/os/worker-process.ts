@@ -9,6 +9,8 @@ import { succeeded } from "../async/succeeded.ts";
 const SOCKET_FD = 3;
 /** In UTF-16 units: an answer may hold the escaped output of git. */
 const MAX_MESSAGE_LENGTH = 64 * 1024 * 1024;
+/** Messages to a worker that does not read them, in bytes: more than all calls that wait for a busy one. */
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 /** Of the standard error, in bytes: it says why the process did not start. */
 const MAX_STDERR_BYTES = 2_000;
 /** More than one git command may take. */
@@ -49,7 +51,7 @@ export class WorkerProcess {
     this.#socket = socket.unref();
     this.#child.unref();
     if (this.#child.stderr instanceof Socket) this.#child.stderr.unref();
-    this.peer = new RpcPeer(socket, MAX_MESSAGE_LENGTH);
+    this.peer = new RpcPeer(socket, MAX_MESSAGE_LENGTH, MAX_QUEUED_BYTES);
     // A worker that does not read is not read: the answers to it would fill the memory.
     socket.on("data", () => {
       if (socket.writableNeedDrain) socket.pause();

@@ -10,10 +10,14 @@ import { until } from "../until.ts";
 
 type Told = Parameters<GitWorkerParts["onNotice"]>[0];
 
-type Options = { readonly entries?: readonly FollowEntry[]; readonly failures?: number };
+type Options = {
+  readonly entries?: readonly FollowEntry[];
+  readonly failures?: number;
+  readonly set?: () => Promise<void>;
+};
 
 /** A process in place of the worker: `script` has the socket as `host`. Its first `failures` starts fail. */
-function hostile(script: string, { entries = [], failures = 0 }: Options = {}) {
+function hostile(script: string, { entries = [], failures = 0, set = async () => {} }: Options = {}) {
   const notices: Told[] = [];
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
@@ -37,7 +41,7 @@ function hostile(script: string, { entries = [], failures = 0 }: Options = {}) {
       return "ada";
     },
     target: undefined,
-    store: { get: () => entries, set: async () => {} },
+    store: { get: () => entries, set },
     onNotice: (notice) => void notices.push(notice),
     log,
     now: () => performance.now(),
@@ -79,6 +83,24 @@ test.each([
   const { worker } = hostile(`host.on("data", () => { ${script} });`);
   await using _worker = worker;
   await expect(worker.call(call, AbortSignal.timeout(20_000))).rejects.toMatchObject({ code: "git_failed" });
+});
+
+test("a worker that stores again and again before it was answered is ended", async () => {
+  const store = '{ method: "store", id: ++id, input: [] }';
+  const { worker } = hostile(`let id = 0; for (let i = 0; i < 20000; i++) say(${store});`, {
+    set: () => new Promise(() => {}),
+  });
+  await using _ = worker;
+  await expect(worker.call(call, AbortSignal.timeout(20_000))).rejects.toMatchObject({ code: "git_failed" });
+});
+
+test("a worker that never reads is ended before its messages fill the memory", async () => {
+  const { worker } = hostile("setInterval(() => {}, 1000);");
+  await using _ = worker;
+  const long = { ...call, input: { body: "x".repeat(1_000_000) } };
+  const calls = Array.from({ length: 40 }, () => worker.call(long, AbortSignal.timeout(20_000)));
+  for (const one of await Promise.allSettled(calls))
+    expect(one).toMatchObject({ status: "rejected", reason: { code: "git_failed" } });
 });
 
 test("a worker that starts has its user looked up once, and one that runs has it checked at each call", async () => {
