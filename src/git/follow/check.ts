@@ -147,7 +147,7 @@ async function carryOutOne(git: Git, state: FollowState, action: Action): Promis
     case "detach":
       return await detach(here, action.commit, left);
     case "release":
-      await release(here, action.commit);
+      await release(here, tree.branch, action.commit);
       return undefined;
     case "remember":
       await writeFollowBranch(here, action.branch);

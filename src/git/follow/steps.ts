@@ -125,8 +125,9 @@ async function detachInPlace(git: Git, branch: string, commit: string): Promise<
   await git.write("update-ref", "--no-deref", "-m", "ttyhq: left behind", "HEAD", commit);
 }
 
-/** The same at the end of follow mode. */
-export async function release(git: Git, commit: string): Promise<void> {
+/** The same at the end of follow mode, unless the tree has left the branch meanwhile. */
+export async function release(git: Git, branch: string | undefined, commit: string): Promise<void> {
+  if ((await currentBranch(git)) !== branch) return;
   await git.write("update-ref", "--no-deref", "-m", "ttyhq: follow mode ended", "HEAD", commit);
 }
 

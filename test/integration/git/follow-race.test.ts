@@ -3,6 +3,8 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CHECKED_OUT } from "../../../src/git/follow/state.ts";
+import { release } from "../../../src/git/follow/steps.ts";
+import { GitProgram } from "../../../src/git/git.ts";
 import { holdBack, together } from "./follow-checks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
 
@@ -140,4 +142,15 @@ test("a detached main tree at the branch's commit checks out the branch", async 
   await repository.settled();
   await together(repository);
   expect(await main.branch()).toBe("feature");
+});
+
+test("a main tree that leaves the branch just before follow mode ends stays where it went", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, env } = repository;
+  const commit = await main.head();
+  await main.git("switch", "--quiet", "main");
+  await main.commit("own.txt", "own\n");
+  const before = await main.head();
+  await release(new GitProgram({ env }).at(main.path), "feature", commit);
+  expect([await main.branch(), await main.head(), await main.status()]).toEqual(["main", before, ""]);
 });
