@@ -174,6 +174,12 @@ async function forget(git: Git, state: FollowState): Promise<void> {
   if (typeof state.worktree !== "string") await clearTree(git.at(state.worktree.path), EMPTY_IN_WORKTREE);
 }
 
+/** Removes what a killed process noted of a detached HEAD from trees that are on a branch. */
+export async function forgetStale(git: Git, { main, worktree }: FollowState): Promise<void> {
+  for (const tree of [main, worktree])
+    if (typeof tree !== "string" && tree.branch !== undefined) await forgetDetached(git.at(tree.path));
+}
+
 /** git keeps the empty folders of deleted refs. */
 async function clearTree(git: Git, folders: readonly string[]): Promise<void> {
   await forgetDetached(git);

@@ -26,6 +26,7 @@ import {
   checkEnable,
   checkTwice,
   foresee,
+  forgetStale,
   type Outcome,
 } from "./check.ts";
 import type { FollowList } from "./list.ts";
@@ -66,6 +67,8 @@ type Seen = {
   /** The last obstacle, which is reported once. */
   trouble?: string | undefined;
   isFailing?: boolean;
+  /** Whether both trees were in sync. */
+  isSettled?: boolean;
   /** Whether the repository was there, and since when it is missing. */
   isThere?: boolean;
   absentSinceMs?: number | undefined;
@@ -254,6 +257,8 @@ export class FollowedRepository implements AsyncDisposable {
     if (check.worktreePath !== settings.worktreePath) await writeFollowPath(git, check.worktreePath);
     const { worktree } = check.state;
     if (check.actions.length === 0) {
+      if (!this.#seen.isSettled) await forgetStale(git, check.state);
+      this.#seen.isSettled = true;
       this.#seen.trouble = undefined;
       return worktree === "away" ? "waiting" : "settled";
     }

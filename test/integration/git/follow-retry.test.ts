@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readFollowSettings } from "../../../src/git/follow/settings.ts";
+import { DETACHED_REF } from "../../../src/git/follow/state.ts";
 import { GitProgram } from "../../../src/git/git.ts";
 import { atRest } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
@@ -120,4 +121,14 @@ test("a worktree that is removed and made again at its place is seen", async () 
   await atRest(repository);
   await tree.git("switch", "--quiet", "side");
   await expect.poll(() => main.branch()).toBe("side");
+});
+
+test("what a killed server noted of a detached HEAD is not taken for the user's own", async () => {
+  await using repository = await FollowRepository.following();
+  const { main } = repository;
+  await repository.restart(async () => void (await main.git("update-ref", DETACHED_REF, "HEAD")));
+  await repository.settled();
+  await main.git("checkout", "--quiet", "--detach");
+  await repository.settled();
+  expect([await repository.isFollowed(), await main.branch()]).toEqual([false, ""]);
 });
