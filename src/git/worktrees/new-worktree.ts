@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { basename, dirname, normalize } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
-import { gitError } from "../git-error.ts";
 import { removeEmptyFolder } from "../hooks/files.ts";
 import { type Repository, requireRepository } from "../repository.ts";
 import { type BranchStart, branchRef, commitOf, shortBranchName, startOf } from "./branches.ts";
@@ -68,12 +67,14 @@ type Plan = {
 async function make(git: Git, plan: Plan): Promise<void> {
   const { repository, branch, path, start } = plan;
   const what = start === undefined ? ["--", path, branch] : ["-b", branch, "--", path, start.ref];
-  // Where a relative core.hooksPath is looked for.
-  const run = await git.at(repository.root).tryWrite(["worktree", "add", ...what]);
-  if (run.code === 0) return;
-  // A failing post-checkout hook gives the same exit code.
-  const isMade = (await newEntries(git, plan)).some(({ locked }) => locked !== BEING_MADE);
-  if (!isMade) throw gitError("worktree add", run);
+  try {
+    // Where a relative core.hooksPath is looked for.
+    await git.at(repository.root).write("worktree", "add", ...what);
+  } catch (error) {
+    // The post-checkout hook comes last: if it fails or takes too long, the tree is complete.
+    const isMade = (await newEntries(git, plan)).some(({ locked }) => locked !== BEING_MADE);
+    if (!isMade) throw error;
+  }
 }
 
 function pathOf({ path }: WorktreeRequest, branch: string, { mainRoot, commonDir }: Repository): string {

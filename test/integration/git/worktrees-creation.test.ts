@@ -158,6 +158,15 @@ describe("POST /api/worktrees", () => {
     expect(await server.tree(repository, `${repository}-new`)).toMatchObject({ locked: false });
   });
 
+  test("is not undone by a post-checkout hook that git is ended for, and says that it was made", async () => {
+    const repository = await fresh();
+    // As a hook that takes longer than a command may.
+    const hook = "head -c 20000000 /dev/zero >&2; sleep 600";
+    await room.script(join(repository, ".git/hooks/post-checkout"), hook);
+    expect(await server.add({ repoPath: repository, branch: "new" })).toMatchObject({ status: 201 });
+    expect(await server.tree(repository, `${repository}-new`)).toMatchObject({ locked: false });
+  });
+
   test("runs the hooks of a relative core.hooksPath", async () => {
     const repository = await fresh();
     await room.script(join(repository, ".husky/post-checkout"), `pwd > ${room.at("hook-ran")}`);
