@@ -1,6 +1,6 @@
 // Follow mode of all repositories of one user: finds the repository of a request, which that repository carries out.
 import { KeyedSingleFlight } from "../../lib/async/single-flight.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { ServiceError, unless } from "../../protocol/errors.ts";
 import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts";
 import type { Git } from "../git.ts";
 import { requireOwn } from "../hooks/files.ts";
@@ -34,7 +34,7 @@ export class FollowMode implements AsyncDisposable {
   /** One of the repository's trees has changed. Resolves when both are in sync. Requests at the same time share a check. */
   async changed(repoPath: string): Promise<RepositoryEvent> {
     const git = this.#parts.program.at(repoPath);
-    const { mainRoot } = await this.#searches.ask(repoPath, () => requireRepository(git));
+    const { mainRoot } = await this.#searches.ask(repoPath, () => this.#repositoryAt(git));
     if (this.#parts.list.get(mainRoot) !== undefined) await this.#repository(mainRoot).check();
     const followMode = this.#parts.list.get(mainRoot) !== undefined;
     return { repoPath: mainRoot, branch: await currentBranch(git), followMode };
@@ -58,7 +58,7 @@ export class FollowMode implements AsyncDisposable {
 
   async status(repoPath: string): Promise<FollowStatus> {
     const git = this.#parts.program.at(repoPath);
-    const repository = await findRepository(git);
+    const repository = await this.#repositoryAt(git).catch(unless("not_a_repository"));
     if (repository === undefined) return { ...NO_FOLLOW, isGitRepo: false };
     const [settings, current] = await Promise.all([readFollowSettings(git), currentBranch(git)]);
     const here = { isGitRepo: true, repoPath: repository.mainRoot, currentBranch: current ?? null };
@@ -82,13 +82,28 @@ export class FollowMode implements AsyncDisposable {
 
   async #find({ repoPath }: FollowRequest): Promise<{ readonly git: Git; readonly repository: Repository }> {
     const git = this.#parts.program.at(repoPath);
-    const repository = await requireRepository(git);
-    if (repository.isBare) {
-      const message = `${repository.root} is bare: it has no main tree that could follow`;
-      throw new ServiceError("not_a_repository", message);
+    const repository = await this.#repositoryAt(git);
+    const { commonDir, mainRoot, isBare } = repository;
+    if (mainRoot === commonDir) {
+      const why = isBare ? "is bare: it has no" : "is bare or elsewhere: here git does not know a";
+      throw new ServiceError("not_a_repository", `${commonDir} ${why} main tree that could follow`);
     }
-    for (const path of [repository.mainRoot, repository.commonDir]) await requireOwn(path);
+    for (const path of [mainRoot, commonDir]) await requireOwn(path);
     return { git, repository };
+  }
+
+  /**
+   * Throws `not_a_repository`. From a linked worktree git does not know the main tree if the git directory is elsewhere
+   * (`git init --separate-git-dir`): that of a followed repository is in the list.
+   */
+  async #repositoryAt(git: Git): Promise<Repository> {
+    const repository = await requireRepository(git);
+    if (repository.isBare || repository.mainRoot !== repository.commonDir) return repository;
+    for (const { repoPath } of this.#parts.list.entries) {
+      const known = await findRepository(git.at(repoPath)).catch(() => undefined);
+      if (known?.commonDir === repository.commonDir) return { ...repository, mainRoot: repoPath };
+    }
+    return repository;
   }
 }
 

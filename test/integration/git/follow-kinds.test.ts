@@ -23,6 +23,25 @@ describe("repositories of all kinds", () => {
     expect([await sparse.read("in/a.txt"), await sparse.read("out/b.txt")]).toEqual(["a2\n", undefined]);
   });
 
+  test("one whose git directory is elsewhere is followed from both trees, once the main tree is known", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree, directory, follow } = repository;
+    await main.git("init", "--quiet", "--separate-git-dir", join(directory, "apart.git"));
+    const fromTree = { repoPath: tree.path, user: "somebody" };
+    await expect(follow.enable(fromTree)).rejects.toMatchObject({
+      ...{ code: "not_a_repository", message: expect.stringContaining("main tree") },
+    });
+    expect(await repository.isFollowed()).toBe(false);
+    await repository.enable();
+    await tree.commit("new.txt", "new\n");
+    const seen = { repoPath: main.path, branch: "feature", followMode: true };
+    expect(await follow.changed(tree.path)).toEqual(seen);
+    await together(repository);
+    expect(await follow.disable(fromTree)).toMatchObject({ repoPath: main.path, enabled: false });
+    expect(await repository.isFollowed()).toBe(false);
+    expect(await exists(join(directory, "apart.git/hooks/post-commit"))).toBe(false);
+  });
+
   test("a submodule's commit comes along, and its files are left alone as git pull leaves them", async () => {
     await using repository = await FollowRepository.make();
     const { main, tree } = repository;
