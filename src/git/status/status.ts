@@ -1,4 +1,6 @@
 import { ServiceError } from "../../protocol/errors.ts";
+import { MAX_LISTED_LOSSES } from "../../protocol/limits.ts";
+import type { WorktreeLosses } from "../../protocol/schemas/git.ts";
 import type { GitStatus } from "../../protocol/schemas/session.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
@@ -12,14 +14,12 @@ export type Status = {
   /** Compared with the upstream; `undefined` without one. */
   readonly ahead: number | undefined;
   readonly behind: number | undefined;
-  /** Numbers of files; one file may count several times. */
-  readonly modified: number;
-  readonly untracked: number;
-  readonly staged: number;
-  readonly added: number;
-  readonly deleted: number;
+  readonly counts: Counts;
   readonly hasChanges: boolean;
 };
+
+/** Numbers of files; one file may count several times. */
+type Counts = Record<`${"modified" | "untracked" | "staged" | "added" | "deleted"}Count`, number>;
 
 /** Options that override the repository's config. */
 const PLAIN = ["-z", "--untracked-files=normal", "--ignore-submodules=dirty"] as const;
@@ -47,7 +47,7 @@ export async function isDirtyIfReadable(git: Git): Promise<boolean | undefined> 
 /** Parses `git status --porcelain=v2 --branch -z`; ignores unknown lines. */
 export function parseStatus(text: string): Status {
   const headers = new Map<string, string>();
-  const counts = { modified: 0, untracked: 0, staged: 0, added: 0, deleted: 0 };
+  const counts = { modifiedCount: 0, untrackedCount: 0, stagedCount: 0, addedCount: 0, deletedCount: 0 };
   const fields = text.split("\0");
   for (let at = 0; at < fields.length; at++) {
     const line = fields[at] ?? "";
@@ -60,7 +60,7 @@ export function parseStatus(text: string): Status {
   const [, ahead, behind] = /^\+(\d+) -(\d+)$/.exec(headers.get("branch.ab") ?? "") ?? [];
   const branch = headers.get("branch.head");
   return {
-    ...counts,
+    counts,
     branch: branch === "(detached)" ? undefined : branch,
     upstream: headers.get("branch.upstream"),
     ahead: ahead === undefined ? undefined : Number(ahead),
@@ -69,18 +69,16 @@ export function parseStatus(text: string): Status {
   };
 }
 
-type Counts = { modified: number; untracked: number; staged: number; added: number; deleted: number };
-
 function count(counts: Counts, line: string): void {
-  if (line.startsWith("? ")) counts.untracked++;
+  if (line.startsWith("? ")) counts.untrackedCount++;
   // Unmerged.
-  if (line.startsWith("u ")) counts.modified++;
+  if (line.startsWith("u ")) counts.modifiedCount++;
   const [, index, tree] = /^[12] (.)(.) /.exec(line) ?? [];
   if (index === undefined || tree === undefined) return;
-  if (index !== ".") counts.staged++;
-  if (index === "A" || tree === "A") counts.added++;
-  if (index === "D" || tree === "D") counts.deleted++;
-  if (tree === "M" || tree === "T") counts.modified++;
+  if (index !== ".") counts.stagedCount++;
+  if (index === "A" || tree === "A") counts.addedCount++;
+  if (index === "D" || tree === "D") counts.deletedCount++;
+  if (tree === "M" || tree === "T") counts.modifiedCount++;
 }
 
 /** The git status for session records, and the refs that it depends on. */
@@ -101,15 +99,16 @@ export async function readTreeStatus(git: Git, repository: Repository): Promise<
 }
 
 export function treeStatus(repository: Repository, status: Status): TreeRead {
-  const { branch, upstream, ahead, behind, modified, untracked, staged, deleted } = status;
+  const { branch, upstream, ahead, behind } = status;
+  const { modifiedCount, stagedCount, deletedCount, untrackedCount } = status.counts;
   return {
     status: {
       ...placeOf(repository, branch),
       ...{ gitAheadCount: ahead, gitBehindCount: behind },
-      ...{ gitModifiedCount: modified, gitStagedCount: staged, gitDeletedCount: deleted },
-      gitAddedCount: untracked,
+      ...{ gitModifiedCount: modifiedCount, gitStagedCount: stagedCount, gitDeletedCount: deletedCount },
+      gitAddedCount: untrackedCount,
       // Untracked files do not count as changes.
-      gitHasChanges: modified + staged + deleted > 0,
+      gitHasChanges: modifiedCount + stagedCount + deletedCount > 0,
     },
     ...{ branch, upstream },
   };
@@ -118,4 +117,42 @@ export function treeStatus(repository: Repository, status: Status): TreeRead {
 function placeOf({ root, mainRoot, isWorktree }: Repository, branch: string | undefined): GitStatus {
   const place = { gitRepoPath: root, gitIsWorktree: isWorktree, gitMainRepoPath: mainRoot };
   return { ...place, gitBranch: branch ?? "" };
+}
+
+/**
+ * What is lost when a worktree is removed: its branch and the stashes of the repository stay. `git`: at its root.
+ */
+export async function readLosses(git: Git): Promise<WorktreeLosses> {
+  const untracked = ["--untracked-files=normal", "--ignored=traditional"];
+  const [status, unpushed] = await Promise.all([
+    git.read("status", "--porcelain", "--no-renames", "-z", ...untracked),
+    countUnpushed(git),
+  ]);
+  return { ...parseLosses(status), unpushed };
+}
+
+/** Parses `git status --porcelain --no-renames -z --ignored`. */
+function parseLosses(status: string): Omit<WorktreeLosses, "unpushed"> {
+  const files = status
+    .split("\0")
+    .filter((line) => line !== "")
+    .map((line) => ({ path: line.slice(3), kind: kindOf(line) }));
+  const count = (kind: string): number => files.filter((file) => file.kind === kind).length;
+  return {
+    ...{ changed: count("changed"), untracked: count("untracked"), ignored: count("ignored") },
+    files: files.slice(0, MAX_LISTED_LOSSES),
+  };
+}
+
+function kindOf(line: string): WorktreeLosses["files"][number]["kind"] {
+  if (line.startsWith("??")) return "untracked";
+  return line.startsWith("!!") ? "ignored" : "changed";
+}
+
+/** `undefined` without remote-tracking branches, and before the first commit. */
+async function countUnpushed(git: Git): Promise<number | undefined> {
+  const remotes = await git.read("for-each-ref", "--count=1", "--format=%(refname)", "--", "refs/remotes/");
+  if (remotes === "") return undefined;
+  const { stdout, code } = await git.try("rev-list", "--count", "HEAD", "--not", "--remotes", "--");
+  return code === 0 ? Number(stdout) : undefined;
 }

@@ -8,8 +8,7 @@ import { discoverRepositories } from "../discovery.ts";
 import type { FollowMode } from "../follow/follow-mode.ts";
 import type { Git, GitProgram } from "../git.ts";
 import { findRepository, type Repository } from "../repository.ts";
-import { readLosses } from "../status/losses.ts";
-import { statusOf } from "../status/status.ts";
+import { readLosses, statusOf } from "../status/status.ts";
 import { readBranches } from "../worktrees/branches.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import type { RepositoryEvent } from "./methods.ts";
@@ -133,18 +132,15 @@ async function readCounts(
   { isBare }: Repository,
 ): Promise<Omit<RepositoryStatus, "isGitRepo" | "repoPath">> {
   if (isBare) return {};
-  const { branch, upstream, hasChanges, ...counts } = await statusOf(git);
+  const { branch, upstream, ahead = 0, behind = 0, hasChanges, counts } = await statusOf(git);
+  const hasUpstream = upstream !== undefined;
   return {
     currentBranch: branch,
     hasChanges,
-    hasUpstream: upstream !== undefined,
-    modifiedCount: counts.modified,
-    untrackedCount: counts.untracked,
-    stagedCount: counts.staged,
-    addedCount: counts.added,
-    deletedCount: counts.deleted,
-    aheadCount: counts.ahead ?? 0,
-    behindCount: counts.behind ?? 0,
+    hasUpstream,
+    ...counts,
+    aheadCount: ahead,
+    behindCount: behind,
   };
 }
 

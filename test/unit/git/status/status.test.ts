@@ -17,7 +17,7 @@ test("files are counted by their kinds of change", () => {
   );
   expect(parseStatus(text)).toEqual({
     ...{ branch: "a b", upstream: "origin/a", ahead: 12, behind: 3, hasChanges: true },
-    ...{ modified: 3, untracked: 2, staged: 4, added: 1, deleted: 1 },
+    counts: { modifiedCount: 3, untrackedCount: 2, stagedCount: 4, addedCount: 1, deletedCount: 1 },
   });
 });
 
