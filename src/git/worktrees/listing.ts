@@ -1,4 +1,4 @@
-import type { WorktreeList } from "../../protocol/schemas/git.ts";
+import type { WorktreeList, WorktreeRecord } from "../../protocol/schemas/git.ts";
 import { followSettings } from "../follow/settings.ts";
 import type { Git } from "../git.ts";
 import type { ScopedEntry } from "../local-config.ts";
@@ -7,7 +7,6 @@ import { isDirtyIfReadable } from "../status/status.ts";
 import { branchRef, commitOf, readRefs } from "./branches.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { linesOf } from "./side-by-side.ts";
-import { statsAgainst } from "./stats.ts";
 
 const ORIGIN = "refs/remotes/origin/";
 /** Further trees are listed without numbers: git has to read all files of a tree. */
@@ -79,11 +78,51 @@ async function readBaseBranch(
   return { name, commit: await commitOf(git, branchRef(name)) };
 }
 
+/** A commit compared with the base: commits that only one of them has, and changes since their merge base. */
+type WorktreeStats = Readonly<Required<NonNullable<WorktreeRecord["stats"]>>>;
+
+/** git detects renames among at most 200 files. A head without a merge base gets an empty line. */
+const STATS_SCRIPT = `
+tree=$1 base=$2; shift 2
+for head do
+  counts=$(git -C "$tree" rev-list --left-right --count "$base...$head" -- 2>/dev/null) &&
+    changes=$(git -C "$tree" diff --no-ext-diff --no-textconv --ignore-submodules=dirty -M -l200 --shortstat \\
+      "$base...$head" -- 2>/dev/null) && echo "$counts$changes" || echo
+done`;
+
+/** Stats by commit; `base` and `heads` are object ids. Unrelated and unreadable commits are left out. None without `base`. */
+async function statsAgainst(
+  git: Git,
+  base: string | undefined,
+  heads: readonly string[],
+): Promise<ReadonlyMap<string, WorktreeStats>> {
+  if (base === undefined) return new Map();
+  const lines = await linesOf(git, STATS_SCRIPT, { fixed: [git.cwd, base], each: [...new Set(heads)] });
+  return new Map(
+    [...lines].flatMap(([head, line]) => {
+      const stats = parseStats(line);
+      return stats === undefined ? [] : [[head, stats] as const];
+    }),
+  );
+}
+
+/** Reads the output of `rev-list --left-right --count` and, on the same line, of `diff --shortstat`. */
+export function parseStats(line: string): WorktreeStats | undefined {
+  const [, behind, ahead] = /^(\d+)\t(\d+)/.exec(line) ?? [];
+  if (behind === undefined || ahead === undefined) return undefined;
+  const number = (pattern: RegExp): number => Number(pattern.exec(line)?.[1] ?? 0);
+  return {
+    ...{ commitsAhead: Number(ahead), commitsBehind: Number(behind) },
+    filesChanged: number(/ (\d+) files? changed/),
+    ...{ insertions: number(/ (\d+) insertions?\(\+\)/), deletions: number(/ (\d+) deletions?\(-\)/) },
+  };
+}
+
 /**
  * Prints `clean` or `dirty` for each working tree, or `ask` if git fails or the tree does not belong to the repository
  * with the common directory $1, whose config is known.
  */
-const SCRIPT = `
+const DIRT_SCRIPT = `
 common=$1; shift
 is_ours() {
   [ "$tree/.git" = "$common" ] && return
@@ -109,7 +148,7 @@ async function dirtOf(
   const trees = entries.filter(({ isBare }) => !isBare).map(({ path }) => path);
   const lines = mayDiffer(await git.config())
     ? trees.map((tree) => [tree, "ask"] as const)
-    : await linesOf(git, SCRIPT, { fixed: [commonDir], each: trees });
+    : await linesOf(git, DIRT_SCRIPT, { fixed: [commonDir], each: trees });
   const answers = await Promise.all(
     [...lines].map(async ([tree, line]) => {
       const dirty = line === "ask" ? await isDirtyIfReadable(git.at(tree)) : line === "dirty";

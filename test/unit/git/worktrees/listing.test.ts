@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseStats } from "../../../../src/git/worktrees/stats.ts";
+import { parseStats } from "../../../../src/git/worktrees/listing.ts";
 
 test.each([
   ["3\t5 2 files changed, 7 insertions(+), 1 deletion(-)", [5, 3, 2, 7, 1]],
