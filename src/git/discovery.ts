@@ -18,7 +18,7 @@ export async function discoverRepositories(
 ): Promise<DiscoveredRepository[]> {
   const { stdout } = await git.script(FIND, [root, `${maxDepth + 1}`]);
   const paths = outermost(
-    stdout.split("\0").flatMap((path) => (path.endsWith("/.git") ? [path.slice(0, -5)] : [])),
+    stdout.split("\0").flatMap((path) => (path.endsWith("/.git") ? [path.slice(0, -".git".length)] : [])),
   );
   const branches = await linesOf(git, BRANCHES, { each: paths });
   const found = await Promise.all(
@@ -37,20 +37,14 @@ export async function discoverRepositories(
   return found.flat().sort((one, other) => one.folderName.localeCompare(other.folderName));
 }
 
-function outermost(paths: readonly string[]): readonly string[] {
-  const kept = new Set<string>();
-  // A nested repository has the longer path.
-  for (const path of paths.toSorted((one, other) => one.length - other.length)) {
-    if (kept.size < MAX_FOUND && !isInside(path, kept)) kept.add(path);
+/** `folders` end with a slash, so that each comes right before those in it. */
+function outermost(folders: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (const folder of folders.toSorted()) {
+    const last = kept.at(-1);
+    if (last === undefined || !folder.startsWith(last)) kept.push(folder);
   }
-  return [...kept];
-}
-
-function isInside(path: string, others: ReadonlySet<string>): boolean {
-  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
-    if (others.has(path.slice(0, end))) return true;
-  }
-  return false;
+  return kept.slice(0, MAX_FOUND).map((folder) => folder.slice(0, -1));
 }
 
 /** The path with `~` in place of the home directory. */
