@@ -2,6 +2,7 @@
 // it is idle; without the host it ends by itself.
 import { env } from "node:process";
 import { parentPeer } from "../../lib/os/worker-process.ts";
+import type { Endpoint } from "../../protocol/endpoints/endpoint.ts";
 import { gitEndpoints } from "../../protocol/endpoints/git.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { FollowMode } from "../follow/follow-mode.ts";
@@ -69,10 +70,10 @@ async function answer(
   { name, input, user }: RepositoryCall,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const handler: unknown = isRepositoryEndpoint(name, answers) ? answers[name] : undefined;
-  if (!isRepositoryEndpoint(name, answers) || !isAnswer(handler))
+  if (!isRepositoryEndpoint(name, answers))
     throw new ServiceError("not_found", `a git worker does not answer ${name}`);
-  const { params, query, body }: EndpointSchemas = gitEndpoints[name];
+  const { params, query, body }: Endpoint = gitEndpoints[name];
+  const handler: Answerer["answer"] = answers[name];
   const parsed = {
     ...{ params: params?.parse(input.params), query: query?.parse(input.query) },
     body: body?.parse(input.body),
@@ -90,14 +91,9 @@ function logger(level: LogLine["level"]): (fields: object, message: string) => v
   };
 }
 
-type Schema = { parse(value: unknown): unknown };
-type EndpointSchemas = { readonly params?: Schema; readonly query?: Schema; readonly body?: Schema };
-type AnyAnswer = (input: object, caller: Caller) => Promise<unknown>;
+/** A method, as its input is that of any endpoint: the endpoint's schema has checked it. */
+type Answerer = { answer(input: object, caller: Caller): Promise<unknown> };
 
 function isRepositoryEndpoint(name: string, answers: Answers): name is RepositoryEndpoint {
   return Object.hasOwn(answers, name);
-}
-
-function isAnswer(value: unknown): value is AnyAnswer {
-  return typeof value === "function";
 }
