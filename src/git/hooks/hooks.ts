@@ -18,12 +18,6 @@ const NEW_HOOK_MODE = 0o755;
 const EXECUTABLE = 0o111;
 const FOLDER_ABOVE = "../";
 
-export type HookPlan = {
-  readonly name: HookName;
-  /** "kept": ours is installed and runs the present one first. "same": ours is there already. Others: see HookFolder. */
-  readonly change: "new" | "kept" | "same" | "tracked" | "denied";
-};
-
 export type HookFolder = {
   readonly path: string;
   readonly tracked: readonly HookName[];
@@ -31,16 +25,19 @@ export type HookFolder = {
   readonly isDenied: boolean;
 };
 
-export async function planHooks(folder: HookFolder): Promise<readonly HookPlan[]> {
+/** A sentence for each hook that says what `installHooks` does with it. */
+export async function planHooks(folder: HookFolder): Promise<readonly string[]> {
   return await Promise.all(
-    HOOK_NAMES.map(async (name): Promise<HookPlan> => {
-      if (folder.tracked.includes(name)) return { name, change: "tracked" };
-      const found = await readHook(join(folder.path, name));
-      if (found?.isOurs) return { name, change: "same" };
-      if (folder.isDenied) return { name, change: "denied" };
-      return { name, change: found === undefined ? "new" : "kept" };
-    }),
+    HOOK_NAMES.map(async (name) => `git hook ${name} in ${folder.path}: ${await planHook(folder, name)}`),
   );
+}
+
+async function planHook({ path, tracked, isDenied }: HookFolder, name: HookName): Promise<string> {
+  if (tracked.includes(name)) return "is a file of the repository and left alone";
+  const found = await readHook(join(path, name));
+  if (found?.isOurs) return "is there already";
+  if (isDenied) return "may not be written, and is left out";
+  return found === undefined ? "is new" : "runs the hook that is there first";
 }
 
 /** Installs our hooks. An existing hook is kept unchanged, and is active until ours replaces it. Idempotent. */

@@ -203,7 +203,9 @@ describe("installed and removed hooks", () => {
     await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\n");
     const place = { path: folder.hooks, tracked: ["post-commit"] as const, isDenied: false };
-    expect(await planHooks(place)).toContainEqual({ name: "post-commit", change: "tracked" });
+    expect(await planHooks(place)).toContainEqual(
+      expect.stringMatching(/^git hook post-commit .* left alone$/),
+    );
     await installHooks(place, folder.target);
     expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\n");
   });
@@ -211,7 +213,9 @@ describe("installed and removed hooks", () => {
   test("are not installed in a folder without write permission, and report that", async () => {
     await using folder = await Folder.make();
     const place = { path: folder.hooks, tracked: [], isDenied: true };
-    expect(await planHooks(place)).toContainEqual({ name: "post-commit", change: "denied" });
+    expect(await planHooks(place)).toContainEqual(
+      expect.stringMatching(/^git hook post-commit .* left out$/),
+    );
     await installHooks(place, folder.target);
     await expect(stat(folder.hooks)).rejects.toThrow("ENOENT");
   });
