@@ -9,7 +9,7 @@ import { commitOf } from "../worktrees/branches.ts";
 import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
 import type { FollowState, Tree } from "./decide.ts";
 import type { FollowSettings } from "./settings.ts";
-import { isInTheMiddle } from "./unfinished-work.ts";
+import { unfinishedWork } from "./unfinished-work.ts";
 
 /** The commit at which follow mode detached HEAD; each tree has its own ref. */
 export const DETACHED_REF = "refs/worktree/ttyhq/parked";
@@ -70,7 +70,7 @@ async function isFile(path: string): Promise<boolean> {
 async function readTree(git: Git, { path, branch, head }: WorktreeEntry): Promise<Tree> {
   const { at, blind } = head === undefined ? { at: await lastLogged(git) } : await filesOf(git, head);
   const isDetached = branch === undefined && head !== undefined;
-  const isBusy = isDetached && (await isInTheMiddle(git));
+  const isBusy = isDetached && (await unfinishedWork(git)).some((work) => work.isDetaching);
   const detached = isDetached ? await detachedAt(git, head) : undefined;
   const isKept = isDetached && detached !== "there" && (await isOnABranch(git, head));
   return { path, branch, head, at, blind, isBusy, detached, isKept };

@@ -75,8 +75,8 @@ export async function checkOut(
 
 /** Why `checkOut` and `detach` would be refused; changes nothing. */
 export async function canCheckOut(git: Git, from: string, to: string): Promise<Refusal | undefined> {
-  const work = await unfinishedWork(git);
-  if (work !== undefined) return refused(`${work} is under way there`);
+  const [work] = await unfinishedWork(git);
+  if (work !== undefined) return refused(`${work.name} is under way there`);
   return await findObstacle(git, from, to);
 }
 

@@ -3,34 +3,24 @@ import { join } from "node:path";
 import { succeeded } from "../../lib/async/succeeded.ts";
 import type { Git } from "../git.ts";
 
-/** Files in the tree's git directory, and the operation in progress. The first one found counts. */
-const MARKS: readonly (readonly [string, string])[] = [
-  ["rebase-merge", "a rebase"],
-  ["rebase-apply", "a rebase, or a series of patches,"],
-  ["CHERRY_PICK_HEAD", "a cherry-pick"],
-  ["REVERT_HEAD", "a revert"],
-  ["MERGE_HEAD", "a merge"],
-  ["sequencer", "a series of cherry-picks or reverts"],
-  ["BISECT_LOG", "a bisection"],
+/** `mark`: its file in the tree's git directory. `isDetaching`: it detaches HEAD temporarily. */
+type Work = { readonly mark: string; readonly name: string; readonly isDetaching?: true };
+
+const WORKS: readonly Work[] = [
+  { mark: "rebase-merge", name: "a rebase", isDetaching: true },
+  { mark: "rebase-apply", name: "a rebase, or a series of patches,", isDetaching: true },
+  { mark: "CHERRY_PICK_HEAD", name: "a cherry-pick" },
+  { mark: "REVERT_HEAD", name: "a revert" },
+  { mark: "MERGE_HEAD", name: "a merge" },
+  { mark: "sequencer", name: "a series of cherry-picks or reverts" },
+  { mark: "BISECT_LOG", name: "a bisection", isDetaching: true },
 ];
 
-export const UNFINISHED_MARKS: readonly string[] = MARKS.map(([name]) => name);
+export const UNFINISHED_MARKS: readonly string[] = WORKS.map(({ mark }) => mark);
 
-/** Operations that detach HEAD temporarily. */
-const DETACHING = new Set(["rebase-merge", "rebase-apply", "BISECT_LOG"]);
-
-/** The operation in progress in this tree, which a checkout would break. */
-export async function unfinishedWork(git: Git): Promise<string | undefined> {
-  return (await marksIn(git))[0]?.[1];
-}
-
-/** Whether a rebase or a bisection is in progress in this tree. */
-export async function isInTheMiddle(git: Git): Promise<boolean> {
-  return (await marksIn(git)).some(([name]) => DETACHING.has(name));
-}
-
-async function marksIn(git: Git): Promise<typeof MARKS> {
+/** Operations in progress in this tree, which a checkout would break; the first one names them. */
+export async function unfinishedWork(git: Git): Promise<readonly Work[]> {
   const gitDir = await git.readLine("rev-parse", "--absolute-git-dir");
-  const found = await Promise.all(MARKS.map(([name]) => succeeded(access(join(gitDir, name)))));
-  return MARKS.filter((_, index) => found[index]);
+  const found = await Promise.all(WORKS.map(({ mark }) => succeeded(access(join(gitDir, mark)))));
+  return WORKS.filter((_, index) => found[index]);
 }
