@@ -114,9 +114,7 @@ export class Git {
     return await this.#config;
   }
 
-  /**
-   * A change, with the repository's own hooks and filters. Throws as `read` does, and the conditions of git-error.ts.
-   */
+  /** A change, with the repository's own hooks and filters. Throws as `read` does, and the conditions of git-error.ts. */
   async write(...args: readonly string[]): Promise<string> {
     return said(args, await this.tryWrite(args));
   }
@@ -171,7 +169,6 @@ const READ_CONFIG: readonly ConfigEntry[] = [
   { key: "submodule.recurse", value: "false" },
 ];
 
-/** The environment without the variables of git and of ttyhq. */
 function gitEnv(env: Readonly<Record<string, string | undefined>>): GitEnv {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>

@@ -10,7 +10,7 @@ import type { Repository } from "../repository.ts";
 import { branchRef, shortBranchName } from "../worktrees/branches.ts";
 import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
 import { type Action, decide, type FollowEvent, type FollowState } from "./decide.ts";
-import { doneMessage, type Message, refusedMessage } from "./messages.ts";
+import { type Message, refusedMessage, textsOf } from "./messages.ts";
 import { findObstacle, type Refusal } from "./obstacles.ts";
 import {
   clearFollowSettings,
@@ -115,7 +115,7 @@ export async function carryOut(git: Git, { state, actions }: Check): Promise<Out
   const messages: Message[] = [];
   for (const action of actions) {
     const refusal = await carryOutOne(git, state, action);
-    const message = refusal === undefined ? doneMessage(action, state) : refusedMessage(action, refusal);
+    const message = refusal === undefined ? textsOf(action, state).done : refusedMessage(action, refusal);
     if (message !== undefined) messages.push(message);
     if (action.kind === "end") return { end: "over", messages, trouble: undefined };
     if (refusal === undefined && action.kind !== "stuck") continue;
@@ -130,7 +130,7 @@ export async function foresee(git: Git, { state, actions }: Check): Promise<Mess
   for (const action of actions) {
     const refusal = await refusalOf(git.at(treeOf(state, action).path), state, action);
     if (refusal !== undefined) return refusedMessage(action, refusal);
-    if (action.kind === "stuck") return doneMessage(action, state);
+    if (action.kind === "stuck") return textsOf(action, state).done;
   }
   return undefined;
 }
@@ -189,7 +189,6 @@ async function clearTree(git: Git, folders: readonly string[]): Promise<void> {
   for (const folder of folders) await removeEmptyFolder(path.join(gitDir, folder));
 }
 
-/** The tree that the action changes. */
 function treeOf({ main, worktree }: FollowState, action: Action): FollowState["main"] {
   const isMain = !("tree" in action) || action.tree === "main";
   return isMain || typeof worktree === "string" ? main : worktree;

@@ -30,7 +30,7 @@ import {
   type Outcome,
 } from "./check.ts";
 import type { FollowList } from "./list.ts";
-import { enabledMessage, sentence } from "./messages.ts";
+import { enabledMessage, textsOf } from "./messages.ts";
 import type { Notice } from "./notices.ts";
 import {
   clearFollowSettings,
@@ -96,7 +96,6 @@ export class FollowedRepository implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** See `FollowMode.enable`. */
   async enable(
     git: Git,
     repository: Repository,
@@ -111,7 +110,7 @@ export class FollowedRepository implements AsyncDisposable {
         const obstacle = await foresee(git, check);
         const steps = [
           ...hooks.steps,
-          ...check.actions.filter(({ kind }) => kind !== "stuck").map(sentence),
+          ...sentences({ ...check, actions: check.actions.filter(({ kind }) => kind !== "stuck") }),
           ...(obstacle === undefined ? [] : [obstacle.message]),
         ];
         return { ...reply, ...DRY_RUN, synced: obstacle === undefined, steps };
@@ -130,11 +129,10 @@ export class FollowedRepository implements AsyncDisposable {
     });
   }
 
-  /** See `FollowMode.disable`. */
   async disable(git: Git, repository: Repository, { user, dryRun }: FollowRequest): Promise<FollowReply> {
     return await this.#mutex.take(async () => {
       const check = await checkDisable(git, repository);
-      const steps = check?.actions.map(sentence) ?? ["nothing was followed there"];
+      const steps = check === undefined ? ["nothing was followed there"] : sentences(check);
       const reply = { ...DISABLED, hooksInstalled: false, repoPath: this.#path, steps };
       if (dryRun) return { ...reply, ...DRY_RUN };
       if (check !== undefined) this.#report(user, await carryOut(git, check), check.state.branch);
@@ -291,6 +289,10 @@ export class FollowedRepository implements AsyncDisposable {
     // Something may have happened before the watch began.
     if (this.#watch.set(folders)) this.hint();
   }
+}
+
+function sentences({ state, actions }: Pick<Check, "state" | "actions">): string[] {
+  return actions.map((action) => textsOf(action, state).sentence);
 }
 
 const ENABLED = { success: true, enabled: true, message: "Follow mode enabled" } as const;

@@ -9,38 +9,52 @@ export type Message = Pick<GitNotification, "type" | "level" | "title" | "messag
 const NAMES: Readonly<Record<TreeName, string>> = { main: "main repository", worktree: "worktree" };
 const MAX_FILES_NAMED = 5;
 
-const ENDS: Readonly<Record<Exclude<EndReason, "asked">, string>> = {
+const ENDS: Readonly<Record<EndReason, string>> = {
+  asked: "Follow mode disabled",
   switched: "Follow mode disabled due to branch switch in main repository",
   worktree_gone: "Follow mode disabled: the followed worktree was removed",
   branch_gone: "Follow mode disabled: the branch of the main repository was deleted",
 };
 
-const WORKTREE_SYNCED: Message = {
-  ...{ type: "worktree-synced", level: "info" },
-  ...{ title: "Worktree Synced", message: "Worktree synced with latest commits" },
-};
+/** `sentence`: for dry runs. `done`: the notification of the action; `undefined`: none is needed. */
+type Texts = { readonly sentence: string; readonly done?: Message };
 
-/** `undefined`: no notification is needed. */
-export function doneMessage(action: Action, state: FollowState): Message | undefined {
+export function textsOf(action: Action, state: FollowState): Texts {
   switch (action.kind) {
-    case "fast-forward":
+    case "fast-forward": {
+      const move = `from ${short(action.from)} to ${short(action.to)} of branch '${action.branch}'`;
+      return {
+        sentence: `the ${NAMES[action.tree]} is fast-forwarded ${move}; local edits stay`,
+        done: synced(action.tree, `branch '${action.branch}'`),
+      };
+    }
     case "check-out":
-      return action.tree === "main" ? mainSynced(`branch '${action.branch}'`) : WORKTREE_SYNCED;
-    case "detach":
-      return mainSynced(`commit ${short(action.commit)}, as the worktree, which is on no branch`);
+      return {
+        sentence: `the ${NAMES[action.tree]} switches to branch '${action.branch}'; local edits stay`,
+        done: synced(action.tree, `branch '${action.branch}'`),
+      };
+    case "detach": {
+      const commit = `commit ${short(action.commit)}`;
+      return {
+        sentence: `the main repository goes to ${commit}, on no branch`,
+        done: synced("main", `${commit}, as the worktree, which is on no branch`),
+      };
+    }
+    case "release":
+      return {
+        sentence: `the main repository stays at commit ${short(action.commit)} and leaves the branch; no file changes`,
+      };
+    case "remember":
+      return {
+        sentence:
+          "from then on a branch switch in the worktree switches the main repository, and one in the main repository ends follow mode",
+      };
     case "stuck":
       return stuck(action, state);
     case "warn":
       return blindCommit(action);
     case "end":
-      return {
-        type: "follow-disabled",
-        level: "info",
-        title: "Follow Mode Disabled",
-        message: ended(action, state),
-      };
-    default:
-      return undefined;
+      return { sentence: "follow mode ends", done: ended(action, state) };
   }
 }
 
@@ -62,61 +76,41 @@ export function enabledMessage(worktreePath: string, repoPath: string): Message 
   return { type: "follow-enabled", level: "info", title: "Follow Mode Active", message };
 }
 
-/** One sentence about the action, for dry runs. */
-export function sentence(action: Action): string {
-  switch (action.kind) {
-    case "fast-forward":
-      return `the ${NAMES[action.tree]} is fast-forwarded from ${short(action.from)} to ${short(action.to)} of branch '${action.branch}'; local edits stay`;
-    case "check-out":
-      return `the ${NAMES[action.tree]} switches to branch '${action.branch}'; local edits stay`;
-    case "detach":
-      return `the main repository goes to commit ${short(action.commit)}, on no branch`;
-    case "release":
-      return `the main repository stays at commit ${short(action.commit)} and leaves the branch; no file changes`;
-    case "remember":
-      return "from then on a branch switch in the worktree switches the main repository, and one in the main repository ends follow mode";
-    case "stuck":
-      return stuckSentence(action);
-    case "warn":
-      return blindCommit(action).message;
-    case "end":
-      return "follow mode ends";
-  }
+function synced(tree: TreeName, to: string): Message {
+  return tree === "main"
+    ? {
+        ...{ type: "main-synced", level: "info", title: "Main Repository Synced" },
+        message: `Main repository synced to ${to}`,
+      }
+    : {
+        ...{ type: "worktree-synced", level: "info", title: "Worktree Synced" },
+        message: "Worktree synced with latest commits",
+      };
 }
 
-function mainSynced(to: string): Message {
-  const message = `Main repository synced to ${to}`;
-  return { type: "main-synced", level: "info", title: "Main Repository Synced", message };
+function failed(message: string, title = "Sync Failed"): Message {
+  return { type: "sync-failed", level: "error", title, message };
 }
 
-function failed(message: string): Message {
-  return { type: "sync-failed", level: "error", title: "Sync Failed", message };
-}
-
-function stuck(action: Extract<Action, { kind: "stuck" }>, { branch }: FollowState): Message {
-  const hint =
-    action.why === "own_commits" && branch !== undefined
-      ? ` Merge them into '${branch}', or put a branch on them.`
-      : "";
-  return failed(`Failed to sync ${NAMES[action.tree]}: ${stuckSentence(action)}.${hint}`);
-}
-
-function blindCommit({ tree, commit, of, onto }: Extract<Action, { kind: "warn" }>): Message {
-  const what = `commit ${short(commit)} in the ${NAMES[tree]} was made on old files and reverts the changes from ${short(of)} to ${short(onto)}`;
-  const message = `Check this: ${what}. \`git cherry-pick ${short(of)}..${short(onto)}\` restores them.`;
-  return { type: "sync-failed", level: "error", title: "Commit On Old Files", message };
-}
-
-function stuckSentence({ tree, why }: Extract<Action, { kind: "stuck" }>): string {
-  return why === "own_commits"
+function stuck({ tree, why }: Extract<Action, { kind: "stuck" }>, { branch }: FollowState): Texts {
+  const isOwn = why === "own_commits";
+  const sentence = isOwn
     ? `the ${NAMES[tree]} has commits that are on no branch, and stays with them`
     : `it is unknown which commit the files of the ${NAMES[tree]} come from, so they stay as they are`;
+  const hint = isOwn && branch !== undefined ? ` Merge them into '${branch}', or put a branch on them.` : "";
+  return { sentence, done: failed(`Failed to sync ${NAMES[tree]}: ${sentence}.${hint}`) };
 }
 
-function ended({ reason }: Extract<Action, { kind: "end" }>, { main }: FollowState): string {
-  if (reason === "asked") return "Follow mode disabled";
+function blindCommit({ tree, commit, of, onto }: Extract<Action, { kind: "warn" }>): Texts {
+  const what = `commit ${short(commit)} in the ${NAMES[tree]} was made on old files and reverts the changes from ${short(of)} to ${short(onto)}`;
+  const sentence = `Check this: ${what}. \`git cherry-pick ${short(of)}..${short(onto)}\` restores them.`;
+  return { sentence, done: failed(sentence, "Commit On Old Files") };
+}
+
+function ended({ reason }: Extract<Action, { kind: "end" }>, { main }: FollowState): Message {
   const at = reason === "branch_gone" && main.at !== undefined ? ` (it was at ${short(main.at)})` : "";
-  return `${ENDS[reason]}${at}`;
+  const title = "Follow Mode Disabled";
+  return { type: "follow-disabled", level: "info", title, message: `${ENDS[reason]}${at}` };
 }
 
 function short(commit: string): string {
