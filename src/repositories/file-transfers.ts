@@ -7,7 +7,7 @@ import type { SavedFile } from "../protocol/schemas/file.ts";
 import type { Content, NewFile } from "../sessions/backend.ts";
 import type { SessionPlace } from "../sessions/user-folders.ts";
 
-export type Place = Omit<SessionPlace, "account">;
+type Place = Omit<SessionPlace, "account">;
 
 /** What the worker may ask for or deliver while its call runs. */
 type Transfer = {
@@ -19,7 +19,13 @@ type Transfer = {
 export class FileTransfers {
   /** At most MAX_TRANSFERS. */
   readonly #transfers = new Map<number, Transfer>();
+  readonly #peer: () => Promise<RpcPeer>;
   #last = 0;
+
+  /** `peer`: the worker, which is started if necessary. */
+  constructor(peer: () => Promise<RpcPeer>) {
+    this.#peer = peer;
+  }
 
   /** Answers a worker. It knows only transfers of its own user. */
   serve(peer: RpcPeer): void {
@@ -30,11 +36,8 @@ export class FileTransfers {
     );
   }
 
-  async save(
-    peer: RpcPeer,
-    { place, file }: { readonly place: Place; readonly file: NewFile },
-    signal: AbortSignal,
-  ): Promise<SavedFile> {
+  async save(place: Place, file: NewFile, signal: AbortSignal): Promise<SavedFile> {
+    const peer = await this.#peer();
     const body = file.body[Symbol.asyncIterator]();
     // The worker tells of a failure in its own words only.
     let failure: { readonly error: unknown } | undefined;
@@ -59,11 +62,8 @@ export class FileTransfers {
     }
   }
 
-  async open(
-    peer: RpcPeer,
-    { place, path }: { readonly place: Place; readonly path: string },
-    signal: AbortSignal,
-  ): Promise<Content> {
+  async open(place: Place, path: string, signal: AbortSignal): Promise<Content> {
+    const peer = await this.#peer();
     const opened = Promise.withResolvers<{ readonly name: string; readonly size: number }>();
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();

@@ -7,10 +7,8 @@ import type { RpcPeer } from "../lib/async/rpc.ts";
 import type { WorkerProcess } from "../lib/os/worker-process.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { SavedFile } from "../protocol/schemas/file.ts";
-import type { Content, NewFile } from "../sessions/backend.ts";
 import type { FolderPresence } from "../sessions/user-folders.ts";
-import { FileTransfers, type Place } from "./file-transfers.ts";
+import { FileTransfers } from "./file-transfers.ts";
 import { SessionFolders } from "./session-folders.ts";
 
 /** A session's first output goes before the start of its worker, which takes the time of 20 sessions' starts. */
@@ -52,6 +50,8 @@ export type GitWorkerParts = {
 /** The git worker of one user, running or not. It is started when it is needed. */
 export class GitWorker implements AsyncDisposable {
   readonly folders: SessionFolders;
+  /** Files that the worker opens as its user. */
+  readonly files = new FileTransfers(() => this.#peer());
   readonly #parts: GitWorkerParts;
   readonly #log: (line: LogLine) => void;
   /** The process that runs or is being started. */
@@ -59,7 +59,6 @@ export class GitWorker implements AsyncDisposable {
   #running: Running | undefined;
   /** The end of the process before: there is one at a time. */
   #retired: Promise<void> = Promise.resolve();
-  readonly #transfers = new FileTransfers();
   #startedMs = -Infinity;
   readonly #restart = new RetryTimer({
     ...{ firstMs: RESTART_MS, maxMs: MAX_RESTART_MS },
@@ -100,16 +99,6 @@ export class GitWorker implements AsyncDisposable {
   /** The answer as JSON text. Rejects with the worker's errors, and `git_failed` when the process ends meanwhile. */
   async call(call: RepositoryCall, signal: AbortSignal): Promise<string> {
     return await (await this.#peer()).call(WORKER.call, call, signal);
-  }
-
-  /** Saves a file as the worker's user. */
-  async saveFile(place: Place, file: NewFile, signal: AbortSignal): Promise<SavedFile> {
-    return await this.#transfers.save(await this.#peer(), { place, file }, signal);
-  }
-
-  /** Opens a file as the worker's user. */
-  async openFile(place: Place, path: string, signal: AbortSignal): Promise<Content> {
-    return await this.#transfers.open(await this.#peer(), { place, path }, signal);
   }
 
   /** Starts the process: its follow mode and its status need it. A failed start is repeated. */
@@ -197,7 +186,7 @@ export class GitWorker implements AsyncDisposable {
     // Keeps no entries while it waits for the disk.
     peer.serve(HOST.store, (entries) => store.set(entries).then(() => undefined));
     peer.serve(HOST.log, this.#log);
-    this.#transfers.serve(peer);
+    this.files.serve(peer);
   }
 
   /** Ends the process if it is idle and neither follows nor watches a repository. */

@@ -17,7 +17,7 @@ import type { Account, BaseEnv } from "../sessions/run-as/launch-env.ts";
 import { userRunner } from "../sessions/run-as/run-as.ts";
 import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/run-as/runner.ts";
 import type { UserCgroups } from "../sessions/run-as/user-cgroups.ts";
-import type { FolderPresence, UserFiles } from "../sessions/user-folders.ts";
+import type { FolderPresence, StatusSource, UserFiles } from "../sessions/user-folders.ts";
 import { FollowFile } from "./follow-file.ts";
 import { GitWorker, type GitWorkerParts } from "./git-worker.ts";
 import type {
@@ -49,7 +49,7 @@ export type LocalRepositoriesParts = {
   readonly log: Log;
 };
 
-export class LocalRepositories implements Repositories, AsyncDisposable {
+export class LocalRepositories implements Repositories, StatusSource {
   readonly #parts: LocalRepositoriesParts;
   readonly #file: FollowFile;
   readonly #notices = new Notices({ now });
@@ -102,11 +102,10 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   }
 
   readonly files: UserFiles = {
-    save: ({ account, ...place }, file, signal) => this.#worker(account).saveFile(place, file, signal),
-    open: ({ account, ...place }, path, signal) => this.#worker(account).openFile(place, path, signal),
+    save: ({ account, ...place }, file, signal) => this.#worker(account).files.save(place, file, signal),
+    open: ({ account, ...place }, path, signal) => this.#worker(account).files.open(place, path, signal),
   };
 
-  /** A session of that system user is in that folder. */
   enter(
     { cwd, account }: { readonly cwd: string; readonly account: string | undefined },
     options: { readonly isLive: boolean; readonly onChange: () => void },

@@ -14,13 +14,13 @@ function pair() {
   const [near, far] = duplexPair();
   const worker = new RpcPeer(far, 1024 * 1024);
   const host = new RpcPeer(near, 1024 * 1024);
-  const transfers = new FileTransfers();
+  const transfers = new FileTransfers(async () => host);
   transfers.serve(host);
-  return { worker, host, transfers };
+  return { worker, transfers };
 }
 
 test("bytes beyond the announced length are not passed on: they would be the next answer on the connection", async () => {
-  const { worker, host, transfers } = pair();
+  const { worker, transfers } = pair();
   worker.serve(WORKER.sendFile, async ({ transfer }) => {
     worker.emit(HOST.opened, { transfer, name: "a", size: 3 });
     worker.emit(HOST.opened, { transfer, name: "a", size: 300 });
@@ -28,7 +28,7 @@ test("bytes beyond the announced length are not passed on: they would be the nex
     await worker.call(HOST.write, { transfer, bytes: bytes("HTTP/1.1 200 OK") });
     return undefined;
   });
-  const { length, body } = await transfers.open(host, { place: PLACE, path: "a" }, never);
+  const { length, body } = await transfers.open(PLACE, "a", never);
   expect(length).toBe(3);
   const passed: string[] = [];
   const read = async (): Promise<void> => {
@@ -42,7 +42,7 @@ test.each([
   ["less than announced", 5],
   ["nothing at all", undefined],
 ])("a worker that sends %s breaks the download off", async (_, size) => {
-  const { worker, host, transfers } = pair();
+  const { worker, transfers } = pair();
   worker.serve(WORKER.sendFile, async ({ transfer }) => {
     if (size !== undefined) {
       worker.emit(HOST.opened, { transfer, name: "a", size });
@@ -51,14 +51,14 @@ test.each([
     return undefined;
   });
   const download = async (): Promise<Uint8Array> => {
-    const { body } = await transfers.open(host, { place: PLACE, path: "a" }, never);
+    const { body } = await transfers.open(PLACE, "a", never);
     return await collectBytes(body, 100);
   };
   await expect(download()).rejects.toThrow("a changed while it was read");
 });
 
 test("a worker does not run ahead of its reader, and ended transfers take no bytes", async () => {
-  const { worker, host, transfers } = pair();
+  const { worker, transfers } = pair();
   let written = 0;
   let number = 0;
   worker.serve(WORKER.sendFile, async ({ transfer }) => {
@@ -70,7 +70,7 @@ test("a worker does not run ahead of its reader, and ended transfers take no byt
     }
     return undefined;
   });
-  const { body } = await transfers.open(host, { place: PLACE, path: "a" }, never);
+  const { body } = await transfers.open(PLACE, "a", never);
   const reader = body[Symbol.asyncIterator]();
   for (let read = 1; read <= 3; read++) {
     await reader.next();
@@ -83,7 +83,7 @@ test("a worker does not run ahead of its reader, and ended transfers take no byt
 });
 
 test("the error of an aborted body is the error of the upload", async () => {
-  const { worker, host, transfers } = pair();
+  const { worker, transfers } = pair();
   worker.serve(WORKER.saveFile, async ({ transfer }, signal) => {
     for (;;) await worker.call(HOST.read, { transfer }, signal);
   });
@@ -91,12 +91,12 @@ test("the error of an aborted body is the error of the upload", async () => {
     yield Buffer.from("a");
     throw new Error("cut");
   })();
-  const upload = transfers.save(host, { place: PLACE, file: { name: "a", body } }, never);
+  const upload = transfers.save(PLACE, { name: "a", body }, never);
   await expect(upload).rejects.toThrow("cut");
 });
 
 test("a worker that does not wait for the reader is refused", async () => {
-  const { worker, host, transfers } = pair();
+  const { worker, transfers } = pair();
   const refused = Promise.withResolvers<unknown>();
   worker.serve(WORKER.sendFile, async ({ transfer }) => {
     worker.emit(HOST.opened, { transfer, name: "a", size: 9 });
@@ -104,7 +104,7 @@ test("a worker that does not wait for the reader is refused", async () => {
       worker.call(HOST.write, { transfer, bytes: bytes(piece) }).catch(refused.resolve);
     return await new Promise<undefined>(() => {});
   });
-  const { body } = await transfers.open(host, { place: PLACE, path: "a" }, never);
+  const { body } = await transfers.open(PLACE, "a", never);
   expect(await refused.promise).toMatchObject({ message: "a was sent too fast" });
   for await (const piece of body) {
     expect(Buffer.from(piece).toString()).toBe("abc");
