@@ -58,8 +58,8 @@ export class HealthCheck implements Disposable {
     const answers = await Promise.all(registry.remotes.map((remote) => this.#check(remote)));
     if (answers.every(Boolean) || !(await this.#mayRemove(await taking, !answers.some(Boolean)))) return;
     const remove = async (remote: Remote): Promise<void> => {
+      if (!(await registry.expire(remote))) return;
       this.removed += 1;
-      await registry.expire(remote);
       onDown(remote);
     };
     await Promise.all(registry.suspects.map(remove));

@@ -145,9 +145,10 @@ export class Registry implements Disposable {
     return this.#apply(asked.name, event);
   }
 
-  /** Removes a suspect. A remote that registered again, here or with another HQ of this registry, stays. */
-  expire({ name }: Pick<Remote, "name">): Promise<void> {
-    return this.#apply(name, { type: "expired", at: this.#now() });
+  /** Removes a suspect. Returns false if it registered again, here or with another HQ of this registry, and stays. */
+  async expire({ id, name }: Pick<Remote, "id" | "name">): Promise<boolean> {
+    await this.#apply(name, { type: "expired", at: this.#now() });
+    return this.byName(name)?.id !== id;
   }
 
   /** Checks the remotes that this HQ has removed, and takes back those that answer. Resolves when each has been checked. */

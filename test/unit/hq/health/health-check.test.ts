@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { HealthCheck } from "../../../../src/hq/health/health-check.ts";
-import type { Registry } from "../../../../src/hq/registry/registry.ts";
+import { Registry } from "../../../../src/hq/registry/registry.ts";
+import { TablesFile } from "../../../../src/hq/registry/tables-file.ts";
 import type { Remote } from "../../../../src/hq/remote-state.ts";
 import { observationsOf } from "../../observations.ts";
-import { memoryRegistry, registration } from "../memory-store.ts";
+import { MemoryStore, memoryRegistry, registration, SEAL } from "../memory-store.ts";
 
 function healthCheckOf(registry: Registry, isAlive: (remote: Remote) => Promise<boolean>) {
   const told: string[] = [];
@@ -44,6 +45,27 @@ describe("a check of all remotes", () => {
     await check.check();
     expect(registry.byName("a")?.url).toBe("http://new.test");
     expect(told).toEqual([]);
+  });
+
+  test("counts and reports no removal of a remote that another HQ of the registry registered meanwhile", async () => {
+    const store = new MemoryStore();
+    const parts = { tables: new TablesFile({ file: store }), seal: SEAL, isAlive: async () => false };
+    const [registry, other] = [
+      await Registry.open({ ...parts, now: () => new Date() }),
+      await Registry.open({ ...parts, now: () => new Date(Date.now() + 1_000) }),
+    ];
+    await registry.register(registration("a"));
+    const written = Promise.withResolvers<void>();
+    const { check, told } = healthCheckOf(registry, async () => {
+      store.disk = written.promise;
+      void other.register(registration("a"));
+      setImmediate(written.resolve);
+      return false;
+    });
+    using _ = check;
+    await check.check();
+    expect(registry.remotes.map(({ name }) => name)).toEqual(["a"]);
+    expect([told, check.removed]).toEqual([[], 0]);
   });
 
   test("checks all concurrently, so that a hanging remote does not delay others", async () => {
