@@ -42,6 +42,8 @@ export type SpecifiedSessions = Pick<SessionBackend, "get" | "all"> & { caughtUp
 
 type SpecifiedLinkParts = {
   readonly sessions: SpecifiedSessions;
+  /** Resolves when everything that the server has sent so far has arrived. */
+  readonly arrived: () => Promise<void>;
   /** The server reported the size of a session with a subscription. */
   readonly onResized: (sessionId: string, size: TerminalSize) => void;
 };
@@ -123,9 +125,11 @@ export class SpecifiedLink implements Link {
 
   async #subscribe(sessionId: string, { flags, from }: Subscribe): Promise<void> {
     // One more than was counted: a viewer with all counted output may lack lost output.
-    const counted = typeof from === "number" ? from : this.#counts.get(sessionId)?.next || -1;
+    const former = this.#counts.get(sessionId);
+    const counted = typeof from === "number" ? from : former?.next || -1;
     const count: Count = { next: counted + 1, isOn: false, isOver: false };
     this.#counts.set(sessionId, count);
+    if (former !== undefined) await this.#leave(sessionId);
     const record = await this.#read(sessionId, count);
     if (record === undefined) return;
     count.isOn = true;
@@ -135,8 +139,15 @@ export class SpecifiedLink implements Link {
     const offset = count.next;
     this.#tell(FrameType.SUBSCRIBED, sessionId, encodeJson({ flags, offset, cols, rows, status }));
     if (offset > 0 && (flags & SubscribeFlag.Stdout) !== 0)
-      this.#tell(FrameType.RESYNC, sessionId, encodeResync({ offset, size, bytes: new Uint8Array() }));
+      this.#tell(FrameType.RESYNC, sessionId, encodeResync({ offset, size, bytes: NOTHING }));
     this.#ask(sessionId, flags);
+  }
+
+  /** Output on its way belongs to the former subscription; a server may send it once more to the next one. */
+  async #leave(sessionId: string): Promise<void> {
+    this.#link.send(encodeFrame(FrameType.UNSUBSCRIBE, sessionId, NOTHING));
+    // Without an answer the link is lost, and the subscription with it.
+    await succeeded(this.#parts.arrived());
   }
 
   /** `undefined` when the subscription was refused or has ended. */
@@ -242,4 +253,5 @@ export class SpecifiedLink implements Link {
   }
 }
 
+const NOTHING = new Uint8Array();
 const PASSED: ReadonlySet<number> = new Set([FrameType.SNAPSHOT_VT, FrameType.PONG]);

@@ -13,7 +13,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 type SpecifiedRemoteParts = {
   readonly caller: Caller;
-  readonly socket: Pick<SessionSocket, "write" | "resize">;
+  readonly socket: Pick<SessionSocket, "write" | "resize" | "caughtUp">;
   readonly sessions: SpecifiedSessions;
 };
 
@@ -34,6 +34,7 @@ export class SpecifiedRemote {
   async open(open: (handlers: LinkHandlers) => Promise<Link>, handlers: LinkHandlers): Promise<Link> {
     this.#link = await SpecifiedLink.open(open, handlers, {
       sessions: this.#parts.sessions,
+      arrived: () => this.#parts.socket.caughtUp(),
       onResized: (id, size) => this.#resized(id, size),
     });
     return this.#link;

@@ -53,7 +53,7 @@ test("a session with an owner is refused for a remote without owners, and no req
   };
   const remote = new SpecifiedRemote({
     caller: createCaller(nobody),
-    ...{ socket: { write: nobody, resize: nobody } },
+    ...{ socket: { write: nobody, resize: nobody, caughtUp: nobody } },
     sessions: { get: nobody, all: () => [], caughtUp: nobody },
   });
   const request = CreateSession.parse({ command: ["sh"], owner: "somebody" });
@@ -67,7 +67,7 @@ test("the size that a session was given counts until its record changes, or the 
     caller: createCaller(async () => {
       throw new Error("input and sizes go over the socket");
     }),
-    ...{ socket: { write: done, resize: done } },
+    ...{ socket: { write: done, resize: done, caughtUp: done } },
     sessions: { get: async () => record, all: () => [record], caughtUp: done },
   });
   const sizeOf = (given: object): readonly number[] => {
@@ -91,27 +91,36 @@ test("the size that a session was given counts until its record changes, or the 
 async function linkTo(given: object) {
   const record = AnySession.parse({ id: "s", status: "running", ...given });
   const types: number[] = [];
+  const sent: number[] = [];
   const resized: string[] = [];
+  let arrival = Promise.resolve();
   let lists = 0;
   let remote: LinkHandlers | undefined;
   const link = await SpecifiedLink.open(
     async (handlers) => {
       remote = handlers;
-      return { send: () => {}, close: () => {}, bufferedBytes: 0 };
+      const send = (message: Uint8Array): void => void sent.push(decodeFrame(message).type);
+      return { send, close: () => {}, bufferedBytes: 0 };
     },
     { onMessage: (message) => void types.push(decodeFrame(message).type), onClose: () => {} },
     {
       sessions: { get: async () => record, all: () => [record], caughtUp: async () => void lists++ },
+      arrived: () => arrival,
       onResized: (id) => void resized.push(id),
     },
   );
   const flags = SubscribeFlag.Stdout | SubscribeFlag.Offsets;
   return {
-    ...{ types, resized, lists: () => lists, [Symbol.dispose]: () => link.close() },
+    ...{ types, sent, resized, lists: () => lists, [Symbol.dispose]: () => link.close() },
     subscribe: (from: number) =>
       link.send(encodeFrame(FrameType.SUBSCRIBE, "s", encodeSubscribe({ flags, from }))),
     receive: (event: object, id = "s") =>
       remote?.onMessage(encodeFrame(FrameType.EVENT, id, encodeJson(event))),
+    output: (text: string) => remote?.onMessage(encodeFrame(FrameType.STDOUT, "s", Buffer.from(text))),
+    /** From now on frames of the remote take until the promise resolves. */
+    delay: (until: Promise<void>) => {
+      arrival = until;
+    },
   };
 }
 
@@ -122,7 +131,7 @@ test("input that a starting session refuses is refused with the remote's own rea
   };
   const remote = new SpecifiedRemote({
     caller: createCaller(refuse),
-    ...{ socket: { write: refuse, resize: refuse } },
+    ...{ socket: { write: refuse, resize: refuse, caughtUp: refuse } },
     sessions: { get: async () => record, all: () => [record], caughtUp: async () => {} },
   });
   await expect(remote.write("s", new Uint8Array(1))).rejects.toThrow("not yet");
@@ -144,6 +153,25 @@ describe("the link to a remote", () => {
     link.subscribe(0);
     await until(() => link.lists() === 3);
     expect(link.types).not.toContain(FrameType.EVENT);
+  });
+
+  test("subscribes again only when the output of the former subscription has arrived, which it drops", async () => {
+    using link = await linkTo({});
+    link.subscribe(0);
+    await until(() => link.sent.length === 1);
+    link.output("one");
+    const arrived = Promise.withResolvers<void>();
+    link.delay(arrived.promise);
+    link.subscribe(4);
+    await new Promise(setImmediate);
+    link.output("on its way");
+    expect(link.sent).toEqual([FrameType.SUBSCRIBE, FrameType.UNSUBSCRIBE]);
+    arrived.resolve();
+    await until(() => link.sent.length === 3);
+    link.output("on its way, and more");
+    const { SUBSCRIBED, RESYNC, OUTPUT } = FrameType;
+    expect(link.sent.at(-1)).toBe(FrameType.SUBSCRIBE);
+    expect(link.types).toEqual([SUBSCRIBED, RESYNC, OUTPUT, SUBSCRIBED, RESYNC, OUTPUT]);
   });
 
   test("takes resizes of subscribed sessions alone, and of any shape", async () => {
