@@ -21,9 +21,9 @@ import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import { Seal } from "../lib/seal.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { HEALTH_CHECK_INTERVAL_MS } from "../protocol/limits.ts";
+import { HEALTH_CHECK_INTERVAL_MS, MAX_REMOTE_RECORDS_LENGTH } from "../protocol/limits.ts";
 import { DIALLED_URL } from "../protocol/schemas/remote.ts";
-import { RemoteSessions } from "../remote/remote-sessions.ts";
+import { RemoteSessions, type RemoteSessionsOptions } from "../remote/remote-sessions.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { AuditLog } from "./auditing.ts";
@@ -80,7 +80,7 @@ export async function openHeadquarters(parts: {
     new Fleet({
       ...{ registry, local, log },
       targetOf: (remote) => remoteTarget(remote, network),
-      connect: (target) => new RemoteSessions({ target, version }),
+      connect: (target, name) => new RemoteSessions({ target, version, limit: sessionLimit(name, log) }),
     }),
   );
   stack.use(registry.watch(({ kind, remote }) => void (kind === "left" && tunnels.close(remote.id))));
@@ -103,6 +103,12 @@ export async function openHeadquarters(parts: {
     isRegistryConnected: () => tables.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+function sessionLimit(remote: string, log: Log): NonNullable<RemoteSessionsOptions["limit"]> {
+  const onReached = (): void =>
+    log.warn({ remote }, "the remote reports too many sessions: some are not listed");
+  return { maxRecordsLength: MAX_REMOTE_RECORDS_LENGTH, onReached };
 }
 
 /** Never rejects. A key that cannot be looked up counts as enrolled. */

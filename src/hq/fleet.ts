@@ -30,7 +30,7 @@ import { Search } from "./search.ts";
 
 export type FleetOptions = {
   readonly registry: Registry;
-  readonly connect: (target: UplinkTarget) => RemoteSessionBackend;
+  readonly connect: (target: UplinkTarget, name: string) => RemoteSessionBackend;
   readonly targetOf: (remote: Remote) => UplinkTarget;
   readonly local: SessionBackend | undefined;
   readonly log: Pick<Log, "info" | "warn">;
@@ -257,7 +257,7 @@ export class Fleet implements SessionBackend {
     const { connect, targetOf } = this.#options;
     const target = targetOf(registered);
     const known = this.#remotes.get(registered.name) ?? this.#takeRenamed(registered);
-    const remote = known ?? new RemoteConnection(registered, connect(target), this.#heard);
+    const remote = known ?? new RemoteConnection(registered, connect(target, registered.name), this.#heard);
     this.#remotes.set(registered.name, remote);
     remote.sessions.retarget(target);
     remote.isListed = true;

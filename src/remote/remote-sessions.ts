@@ -49,6 +49,13 @@ const LINK_TIMEOUT_MS = 5_000;
 
 type Peer = { readonly target: UplinkTarget; readonly sender: Sender };
 
+export type RemoteSessionsOptions = {
+  readonly target: UplinkTarget;
+  readonly version: string;
+  /** For a process that is not trusted. `onReached`: called once, when the first session is left out. */
+  readonly limit?: { readonly maxRecordsLength: number; onReached(): void };
+};
+
 export class RemoteSessions implements SessionBackend {
   readonly #caller: Caller;
   readonly #socket: SessionSocket;
@@ -62,7 +69,7 @@ export class RemoteSessions implements SessionBackend {
   /** Adapts a server that implements only the specification. Detected by the first connection; until then ours is assumed. */
   #kind: SpecifiedRemote | "ours" | undefined;
 
-  constructor({ target, version }: { readonly target: UplinkTarget; readonly version: string }) {
+  constructor({ target, version, limit }: RemoteSessionsOptions) {
     this.#peer = { target, sender: createSender(target) };
     this.#caller = createCaller(this.send);
     this.#socket = new SessionSocket({
@@ -71,13 +78,20 @@ export class RemoteSessions implements SessionBackend {
       clientName: UPLINK_CLIENT,
       version,
     });
+    let isLimitReached = false;
     this.#directory = this.#scope.use(
       new DirectoryWatch({
+        maxLength: limit?.maxRecordsLength,
         list: async (signal) => {
           const snapshot = snapshotOf(await this.#caller.reply(listSessions, {}, signal));
           return { ...snapshot, records: this.#sized(snapshot.records) };
         },
         onNews: (news) => {
+          if (news.kind === "session-refused") {
+            if (!isLimitReached) limit?.onReached();
+            isLimitReached = true;
+            return;
+          }
           if (news.kind === "session-removed") this.#specified?.forget(news.record.id);
           this.#events.emit(newsEvent(news));
         },
@@ -265,8 +279,10 @@ export class RemoteSessions implements SessionBackend {
     return this.#events.on(listener);
   }
 
-  #heard(event: ServerEvent): void {
-    if (event.type === "connected" || isSessionChange(event)) this.#directory.heard(event);
+  /** Only the directory, which is limited, reports records. */
+  #heard({ record, ...event }: ServerEvent): void {
+    const isChange = event.type === "connected" || isSessionChange(event);
+    if (isChange) this.#directory.heard({ ...event, ...(record && { record }) });
     else this.#events.emit(event);
   }
 
@@ -341,7 +357,7 @@ function hasLeft(): ServiceError {
   return new ServiceError("host_unreachable", "it has left");
 }
 
-function newsEvent(news: DirectoryNews): ServerEvent {
+function newsEvent(news: Exclude<DirectoryNews, { kind: "session-refused" }>): ServerEvent {
   if (news.kind !== "remote-left") return sessionEvent(news.kind, news.record);
   return { type: news.kind, timestamp: new Date().toISOString(), remoteName: news.remoteName };
 }

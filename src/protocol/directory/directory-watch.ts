@@ -12,11 +12,13 @@ export type DirectoryNews = Exclude<DirectoryNotification, { readonly kind: "lis
 type DirectoryWatchOptions = {
   readonly list: (signal: AbortSignal) => Promise<SessionSnapshot>;
   readonly onNews: (news: DirectoryNews) => void;
+  /** Of all records as JSON, in UTF-16 units; unlimited by default. */
+  readonly maxLength?: number | undefined;
 };
 
 /** Keeps a SessionDirectory up to date with a source: lists it when the directory asks, with retries, and reports changes. */
 export class DirectoryWatch implements Disposable {
-  readonly #directory = new SessionDirectory();
+  readonly #directory: SessionDirectory;
   readonly #options: DirectoryWatchOptions;
   readonly #backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random: Math.random });
   /** The directory is current (`undefined`), or the reason why it cannot be for now. */
@@ -26,6 +28,7 @@ export class DirectoryWatch implements Disposable {
 
   constructor(options: DirectoryWatchOptions) {
     this.#options = options;
+    this.#directory = new SessionDirectory(options.maxLength);
   }
 
   /** By key. */

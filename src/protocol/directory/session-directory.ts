@@ -20,6 +20,8 @@ export type DirectoryNotification =
       readonly record: SessionRecord;
     }
   | { readonly kind: "remote-left"; readonly remoteName: string }
+  /** A session is left out because the records would become too long. */
+  | { readonly kind: "session-refused"; readonly record: SessionRecord }
   /** The source must be listed; answers to earlier requests are ignored. */
   | { readonly kind: "list-wanted"; readonly request: number };
 
@@ -36,10 +38,18 @@ type Phase =
 export class SessionDirectory {
   readonly #records = new Map<string, SessionRecord>();
   readonly #keysById = new Map<string, string>();
+  readonly #maxLength: number;
+  /** Of all records as JSON, in UTF-16 units. */
+  #length = 0;
   #phase: Phase = { kind: "down" };
   #position: SourcePosition | undefined;
   #wasListed = false;
   #request = 0;
+
+  /** `maxLength`: of all records as JSON, in UTF-16 units. Sessions beyond are left out. */
+  constructor(maxLength = Number.POSITIVE_INFINITY) {
+    this.#maxLength = maxLength;
+  }
 
   /** By key. */
   get records(): ReadonlyMap<string, SessionRecord> {
@@ -150,13 +160,15 @@ export class SessionDirectory {
   }
 
   /** `news`: the notification for an unknown session. An unchanged record stays the same object. */
-  #put(
-    record: SessionRecord,
-    news: "session-start" | "session-changed",
-  ): readonly Exclude<DirectoryNotification, { kind: "list-wanted" }>[] {
+  #put(record: SessionRecord, news: "session-start" | "session-changed"): readonly DirectoryNotification[] {
     const key = keyOf(record);
     const known = this.#records.get(key);
-    if (known !== undefined && isSame(known, record)) return [];
+    const text = JSON.stringify(record);
+    const before = known === undefined ? "" : JSON.stringify(known);
+    if (text === before) return [];
+    const length = this.#length + text.length - before.length;
+    if (length > this.#maxLength) return [...this.#remove(key), { kind: "session-refused", record }];
+    this.#length = length;
     this.#records.set(key, record);
     this.#keysById.set(record.id, key);
     const hasEnded = known !== undefined && known.status !== "exited" && record.status === "exited";
@@ -167,11 +179,8 @@ export class SessionDirectory {
     const record = this.#records.get(key);
     if (record === undefined) return [];
     this.#records.delete(key);
+    this.#length -= JSON.stringify(record).length;
     if (this.#keysById.get(record.id) === key) this.#keysById.delete(record.id);
     return [{ kind: "session-removed", record }];
   }
-}
-
-function isSame(one: SessionRecord, other: SessionRecord): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }

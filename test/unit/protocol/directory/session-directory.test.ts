@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { SessionDirectory } from "../../../../src/protocol/directory/session-directory.ts";
+import type { SessionRecord } from "../../../../src/protocol/schemas/session.ts";
+import { AnySession } from "../../../../src/remote/specified/session-record.ts";
+
+const MAX_LENGTH = 5_000;
+
+function session(id: string, name = id): SessionRecord {
+  return AnySession.parse({ id, name });
+}
+
+/** A directory of at most MAX_LENGTH, and the kinds of all that it has told. */
+function limitedDirectory() {
+  const directory = new SessionDirectory(MAX_LENGTH);
+  const told: string[] = [];
+  let revision = 0;
+  const apply = (input: Parameters<SessionDirectory["apply"]>[0]): void => {
+    for (const { kind } of directory.apply(input)) told.push(kind);
+  };
+  apply({ kind: "source-up", position: { epoch: "e", revision } });
+  const list = (records: readonly SessionRecord[]): void =>
+    apply({ kind: "list", request: 1, snapshot: { position: { epoch: "e", revision }, records } });
+  const put = (record: SessionRecord): void => {
+    revision += 1;
+    apply({ kind: "change", change: { epoch: "e", revision, what: { kind: "put", record, isNew: true } } });
+  };
+  const remove = (record: SessionRecord): void => {
+    revision += 1;
+    const key = record.key ?? `${record.id} ${record.created}`;
+    apply({ kind: "change", change: { epoch: "e", revision, what: { kind: "removed", key } } });
+  };
+  return { directory, told, list, put, remove };
+}
+
+const many = Array.from({ length: 100 }, (_, index) => session(`s${index}`));
+
+test.each(["a list", "events"])("a source cannot fill the memory by %s", (way) => {
+  const { directory, told, list, put } = limitedDirectory();
+  list(way === "a list" ? many : []);
+  if (way === "events") for (const record of many) put(record);
+  const length = [...directory.records.values()].reduce(
+    (sum, record) => sum + JSON.stringify(record).length,
+    0,
+  );
+  expect(length).toBeLessThanOrEqual(MAX_LENGTH);
+  expect(length).toBeGreaterThan(MAX_LENGTH / 2);
+  expect(told.filter((kind) => kind === "session-refused")).toHaveLength(100 - directory.records.size);
+});
+
+test("a session that grows beyond the limit leaves the list, and a removed one makes room", () => {
+  const { directory, told, list, put, remove } = limitedDirectory();
+  list([session("one"), session("other")]);
+  put(session("one", "x".repeat(MAX_LENGTH)));
+  expect([...directory.records.values()].map(({ id }) => id)).toEqual(["other"]);
+  expect(told.slice(-2)).toEqual(["session-removed", "session-refused"]);
+  const large = session("large", "x".repeat(MAX_LENGTH - 500));
+  put(large);
+  expect(directory.byId("large")).toBeUndefined();
+  remove(session("other"));
+  put(large);
+  expect(directory.byId("large")).toEqual(large);
+});
