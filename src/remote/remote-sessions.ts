@@ -217,7 +217,8 @@ export class RemoteSessions implements SessionBackend {
   /** The answer for an ended session that may not be removed. Servers of older versions ignore the condition. */
   async #exitOf(id: string, condition: RemovalCondition | undefined): Promise<Removal | undefined> {
     if (condition === undefined) return undefined;
-    const { status, exitCode } = await this.get(id);
+    // Lists of servers that send no changes may be old.
+    const { status, exitCode } = await (this.isWatchable ? this.find(id) : this.get(id));
     if (status !== "exited") return undefined;
     return { success: true, status, ...(exitCode === undefined ? {} : { exitCode }) };
   }

@@ -62,6 +62,25 @@ async function serverOf(...records: readonly SessionRecord[]) {
   };
 }
 
+test("ending a session takes one request, and none if it has ended already", async () => {
+  const [running, ended] = [
+    AnySession.parse({ id: "running", status: "running" }),
+    AnySession.parse({ id: "ended", status: "exited", exitCode: 3 }),
+  ];
+  await using server = await serverOf(running, ended);
+  server.requests.length = 0;
+  expect(await server.sessions.remove("ended", "running")).toEqual({
+    ...{ success: true, status: "exited", exitCode: 3 },
+  });
+  expect(server.requests).toEqual([]);
+  const removing = server.sessions.remove("running", "running");
+  await until(() => server.requests.length > 0);
+  const record = { ...running, status: "exited", exitCode: 0 } as const;
+  server.tell({ ...sessionEvent("session-exit", record), epoch: "e", revision: 1 });
+  await removing;
+  expect(server.requests).toEqual(["DELETE /api/sessions/running?if=running"]);
+});
+
 test("a process that reports ever more sessions fills no memory, and is reported once", async () => {
   await using server = await serverOf();
   for (let revision = 1; revision <= 500; revision += 1) {
