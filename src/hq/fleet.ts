@@ -3,13 +3,14 @@ import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
 import { succeeded } from "../lib/async/succeeded.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
+import { isLoopbackName, urlHost } from "../lib/net/address.ts";
 import type { Log } from "../log.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { DOWN_REMOTE_MEMORY_MS, HEALTH_CHECK_TIMEOUT_MS, MAX_DEPARTED_SESSIONS } from "../protocol/limits.ts";
 import type { SavedFile } from "../protocol/schemas/file.ts";
-import { type Labels, LOCAL } from "../protocol/schemas/remote.ts";
+import { DIALLED_URL, type Labels, LOCAL } from "../protocol/schemas/remote.ts";
 import type {
   CreateSession,
   Removal,
@@ -347,7 +348,20 @@ export class Fleet implements SessionBackend {
   }
 
   #tell(type: "remote-joined" | "remote-left", { id, name, url }: Pick<Remote, "id" | "name" | "url">): void {
-    this.#options.log.info({ remote: name, url }, type === "remote-joined" ? "remote joined" : "remote left");
+    const { log } = this.#options;
+    log.info({ remote: name, url }, type === "remote-joined" ? "remote joined" : "remote left");
+    if (type === "remote-joined" && isExposed(url)) {
+      log.warn(
+        { remote: name, url },
+        "the token and all input of the remote are sent without TLS: give it a certificate, or use --hq-dial",
+      );
+    }
     this.#events.emit({ type, timestamp: new Date().toISOString(), remoteId: id, remoteName: name });
   }
+}
+
+/** Whether requests to that address pass a network without TLS. */
+function isExposed(url: string): boolean {
+  const address = new URL(url);
+  return address.protocol === "http:" && url !== DIALLED_URL && !isLoopbackName(urlHost(address));
 }

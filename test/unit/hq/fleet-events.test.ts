@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../src/protocol/directory/session-change.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
+import { DIALLED_URL } from "../../../src/protocol/schemas/remote.ts";
 import type { Delivery } from "../../../src/sessions/backend.ts";
 import { MemoryFleet, settled } from "./memory-fleet.ts";
+import { registration } from "./memory-store.ts";
 
 describe("the events of sessions", () => {
   test("carry the whole record, come after the list has it, and cost no request", async () => {
@@ -54,6 +56,20 @@ describe("the events of sessions", () => {
 });
 
 describe("a remote that joins", () => {
+  test.each([
+    ["http://10.0.0.7:4020", 1],
+    ["https://worker.example:4020", 0],
+    ["http://127.0.0.1:4020", 0],
+    ["http://[::1]:4020", 0],
+    [DIALLED_URL, 0],
+  ])("from %s is warned of %i times", async (url, times) => {
+    await using hq = await MemoryFleet.of();
+    await hq.registry.register(registration("a", { url }));
+    await hq.registry.register(registration("a", { url }));
+    await settled();
+    expect(hq.log.filter(({ message }) => message.includes("without TLS"))).toHaveLength(times);
+  });
+
   test("is reported once its sessions are in the list", async () => {
     await using hq = await MemoryFleet.of();
     const remote = hq.remote("http://a.test");
