@@ -27,7 +27,7 @@ import type { SessionBackend } from "../../sessions/backend.ts";
 /** Interval of lists while there are subscriptions. A session that is listed as exited and silent for as long has ended. */
 const LIST_INTERVAL_MS = 2_000;
 
-/** A subscription. Offsets count from its SUBSCRIBE. */
+/** A subscription. Offsets count from its SUBSCRIBE. `isOver`: the client was told of the exit. */
 type Count = {
   next: number;
   isOn: boolean;
@@ -184,12 +184,12 @@ export class SpecifiedLink implements Link {
       if (record === undefined || !count.isOn || count.isOver) continue;
       this.resized(sessionId, record);
       if (record.status !== "exited") continue;
-      if (count.quietAt === count.next) this.#end(sessionId, count, record);
+      if (count.quietAt === count.next) this.#end(count, record);
       count.quietAt = count.next;
     }
   }
 
-  #end(sessionId: string, count: Count, { exitCode = 0, exitSignal }: SessionRecord): void {
+  #end(count: Count, { id: sessionId, exitCode = 0, exitSignal }: SessionRecord): void {
     count.isOver = true;
     this.#tell(FrameType.EVENT, sessionId, encodeJson(exitEvent(sessionId, exitCode, exitSignal)));
   }
@@ -247,8 +247,10 @@ export class SpecifiedLink implements Link {
     }
     if (event.type === "connected") return;
     const isExit = kind === "exit";
-    const exit = isExit ? exitEvent(sessionId, 0, undefined) : {};
+    // The client ignores an exit before it is subscribed. The list has it as well.
+    if (isExit && count?.isOn !== true) return;
     if (isExit && count !== undefined) count.isOver = true;
+    const exit = isExit ? exitEvent(sessionId, 0, undefined) : {};
     this.#tell(FrameType.EVENT, sessionId, encodeJson({ ...exit, ...event }));
   }
 }

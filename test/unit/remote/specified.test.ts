@@ -174,6 +174,29 @@ describe("the link to a remote", () => {
     expect(link.types).toEqual([SUBSCRIBED, RESYNC, OUTPUT, SUBSCRIBED, RESYNC, OUTPUT]);
   });
 
+  test("reports an exit that comes while it subscribes again", async () => {
+    using link = await linkTo({ status: "exited" });
+    link.subscribe(0);
+    await until(() => link.sent.length === 1);
+    const arrived = Promise.withResolvers<void>();
+    link.delay(arrived.promise);
+    link.subscribe(1);
+    link.receive({ kind: "exit", exitCode: 0 });
+    arrived.resolve();
+    await until(() => link.sent.length === 3);
+    const { SUBSCRIBED, EVENT } = FrameType;
+    await until(() => link.types.lastIndexOf(EVENT) > link.types.lastIndexOf(SUBSCRIBED));
+  });
+
+  test("lists the sessions after an exit as well, as long as it is subscribed", async () => {
+    using link = await linkTo({});
+    link.subscribe(0);
+    await until(() => link.sent.length === 1);
+    link.receive({ kind: "exit", exitCode: 0 });
+    const before = link.lists();
+    await until(() => link.lists() > before);
+  });
+
   test("takes resizes of subscribed sessions alone, and of any shape", async () => {
     using link = await linkTo({});
     link.subscribe(0);
