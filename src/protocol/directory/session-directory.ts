@@ -28,10 +28,10 @@ export type DirectoryNotification =
 type Phase =
   | { readonly kind: "down" }
   /**
-   * The list is requested. `pending`: changes received since, at most MAX_PENDING_CHANGES; over that the source is listed
-   * again. `isOutdated`: the list may be incomplete.
+   * The list is requested. `pending`: changes received since, at most MAX_PENDING_CHANGES of the length of all records; over
+   * that the source is listed again. `isOutdated`: the list may be incomplete.
    */
-  | { readonly kind: "listing"; readonly pending: SessionChange[]; isOutdated: boolean }
+  | { readonly kind: "listing"; readonly pending: SessionChange[]; length: number; isOutdated: boolean }
   | { readonly kind: "current" };
 
 /** Changed only by `apply`, whose result depends on the inputs alone. Updated in place: copies would be garbage. */
@@ -99,7 +99,7 @@ export class SessionDirectory {
       this.#phase.isOutdated = true;
       return [];
     }
-    this.#phase = { kind: "listing", pending, isOutdated: false };
+    this.#phase = { kind: "listing", pending, length: 0, isOutdated: false };
     this.#request += 1;
     return [{ kind: "list-wanted", request: this.#request }];
   }
@@ -110,8 +110,10 @@ export class SessionDirectory {
       return this.#isKnown(change) ? [] : this.#want(change);
     }
     const { pending } = this.#phase;
-    if (pending.length >= MAX_PENDING_CHANGES) {
+    this.#phase.length += JSON.stringify(change).length;
+    if (pending.length >= MAX_PENDING_CHANGES || this.#phase.length > this.#maxLength) {
       pending.length = 0;
+      this.#phase.length = 0;
       return this.#want();
     }
     pending.push(change);

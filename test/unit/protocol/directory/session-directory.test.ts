@@ -47,6 +47,13 @@ test.each(["a list", "events"])("a source cannot fill the memory by %s", (way) =
   expect(told.filter((kind) => kind === "session-refused")).toHaveLength(100 - directory.records.size);
 });
 
+test("changes that wait for a list do not fill the memory, and are found in the next one", () => {
+  const { told, list, put } = limitedDirectory();
+  for (const id of ["one", "other"]) put(session(id, "x".repeat(MAX_LENGTH - 500)));
+  list([]);
+  expect(told).toEqual(["list-wanted", "list-wanted"]);
+});
+
 test("a session that grows beyond the limit leaves the list, and a removed one makes room", () => {
   const { directory, told, list, put, remove } = limitedDirectory();
   list([session("one"), session("other")]);
