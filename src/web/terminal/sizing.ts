@@ -9,7 +9,7 @@ import type { TerminalSize } from "../../protocol/schemas/session.ts";
 const MIN_SHRUNK_FONT_PX = 6;
 /** The maximum zoom of a session of another size. */
 const MAX_ZOOM = 5;
-/** Unconfirmed requested sizes; older ones are forgotten. */
+/** Unconfirmed requested sizes; the next request waits for an answer. */
 const MAX_ASKED = 8;
 
 export type Drawing = {
@@ -69,7 +69,7 @@ export class Sizing {
     return this.#isOurs.peek();
   }
 
-  /** The server reports the session's size. */
+  /** The server reports the session's size; must be followed by `layout`. */
   told(size: TerminalSize): void {
     const before = this.#session.peek();
     const answered = this.#asked.findIndex((asked) => isSame(asked, size));
@@ -123,8 +123,8 @@ export class Sizing {
 
   #askFor(fitting: TerminalSize, session: TerminalSize): void {
     if (!this.#isRunning() || isSame(this.#asked.at(-1) ?? session, fitting)) return;
+    if (this.#asked.length >= MAX_ASKED) return;
     this.#asked.push(fitting);
-    if (this.#asked.length > MAX_ASKED) this.#asked.shift();
     this.#ask(fitting);
   }
 

@@ -87,6 +87,22 @@ test("the answers to several requests on their way are not taken for another win
   expect(sizing.isOurs).toBe(true);
 });
 
+test("a window that is resized faster than the server answers keeps its session, and gets the last size", () => {
+  const { sizing, asked, pane } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  for (let width = 820; width >= 500; width -= 10) {
+    pane.width = width;
+    sizing.layout();
+  }
+  for (let answered = 0; answered < asked.length; answered += 1) {
+    sizing.told(asked[answered] ?? { cols: 0, rows: 0 });
+    sizing.layout();
+    expect(sizing.isOurs).toBe(true);
+  }
+  expect(asked.at(-1)).toEqual({ cols: 50, rows: 24 });
+});
+
 test("another window's size is followed until this one is fitted again", () => {
   const { sizing, asked } = paneOf();
   sizing.told({ cols: 80, rows: 20 });
