@@ -94,6 +94,40 @@ test("a finger that rests selects a word, and more as it moves, to be copied", a
   await expect.poll(copied).toBe("second third");
 });
 
+test("a finger selects the whole word under it, also behind wide characters", async () => {
+  await using page = await openShell();
+  await page.enter("clear; echo 漢字漢字 word 😀end");
+  await page.shows(/^漢字漢字 word 😀end\n/);
+  await page.settled();
+  const { x = 0, y = 0, width = 0 } = (await page.page.locator(".xterm-screen").boundingBox()) ?? {};
+  const { cols } = await page.size();
+  const at = (column: number) => ({ x: x + ((column + 0.5) * width) / cols, y: y + 8 });
+  const copied = async (): Promise<unknown> => {
+    await page.button("Copy").tap();
+    await page.button("Copy").waitFor({ state: "detached" });
+    return await page.page.evaluate("navigator.clipboard.readText()");
+  };
+  await drag(page, [at(10)], 700);
+  expect(await copied()).toBe("word");
+  await drag(page, [at(5)], 700);
+  expect(await copied()).toBe("漢字漢字");
+  await drag(page, [at(17)], 700);
+  expect(await copied()).toBe("😀end");
+});
+
+test("once the finger is lifted, a mouse opens the browser's menu again", async () => {
+  await using page = await openShell();
+  await page.settled();
+  const isSuppressed = async (): Promise<unknown> =>
+    await page.page.evaluate(`!document
+      .querySelector(".terminal-pane")
+      .dispatchEvent(new MouseEvent("contextmenu", { bubbles: true, cancelable: true }))`);
+  await drag(page, [{ x: 150, y: 300 }], 700);
+  expect(await isSuppressed()).toBe(false);
+  await swipe(page, "up");
+  expect(await isSuppressed()).toBe(false);
+});
+
 test("the bar has the keys that a phone lacks, all within reach, and modifiers that hold for one key or for all", async () => {
   await using page = await openShell();
   const bar = page.page.getByRole("toolbar", { name: "Keys" });

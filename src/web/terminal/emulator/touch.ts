@@ -143,22 +143,16 @@ export class TouchInput implements Disposable {
     const gesture = this.#gesture;
     if (gesture === undefined) return;
     clearTimeout(gesture.longPress);
-    if (gesture.kind === "resting") {
-      this.#forget();
-      return;
-    }
+    this.#gesture = undefined;
+    if (gesture.kind === "resting") return;
     // Suppresses the click that would end the selection.
     event.preventDefault();
     if (gesture.kind === "scrolling") this.#glide(gesture);
     else if (gesture.kind === "swiping") this.#swipe(gesture);
-    else if ("pinchedFromPx" in gesture.kind) {
-      this.#forget();
-      this.#options.onPinch(gesture.kind.scale, true);
-    }
+    else if ("pinchedFromPx" in gesture.kind) this.#options.onPinch(gesture.kind.scale, true);
   }
 
   #swipe({ x, y, lastX, lastY }: Gesture): void {
-    this.#forget();
     const right = lastX - x;
     if (Math.abs(right) < SWIPE_PX || Math.abs(right) < 2 * Math.abs(lastY - y)) return;
     this.#options.onSwipe(right < 0 ? 1 : -1);
@@ -210,13 +204,18 @@ export class TouchInput implements Disposable {
   #select(): void {
     const gesture = this.#gesture;
     if (gesture === undefined) return;
-    const cell = this.#cellAt(gesture.x, gesture.y);
-    const line = this.#terminal.buffer.active.getLine(cell.row)?.translateToString() ?? "";
-    const before = /\S*$/.exec(line.slice(0, cell.col))?.[0].length ?? 0;
-    const after = /^\S*/.exec(line.slice(cell.col))?.[0].length ?? 0;
-    const selectedFrom = { col: cell.col - before, row: cell.row };
-    gesture.kind = { selectedFrom, length: Math.max(1, before + after) };
-    this.#terminal.select(selectedFrom.col, selectedFrom.row, gesture.kind.length);
+    const { col, row } = this.#cellAt(gesture.x, gesture.y);
+    const line = this.#terminal.buffer.active.getLine(row);
+    const isInWord = (at: number): boolean => {
+      const cell = line?.getCell(at);
+      // The second half of a wide character has no text and no width.
+      return cell !== undefined && (cell.getWidth() === 0 || cell.getChars().trim() !== "");
+    };
+    let [first, after] = [col, col];
+    while (isInWord(first - 1)) first -= 1;
+    while (isInWord(after)) after += 1;
+    gesture.kind = { selectedFrom: { col: first, row }, length: Math.max(1, after - first) };
+    this.#terminal.select(first, row, gesture.kind.length);
   }
 
   /** From the word to the finger, in either direction. */
