@@ -57,7 +57,7 @@ export function PanesView({ page, workspace, layout }: PanesViewProps): VNode {
             />
           ))}
       </div>
-      {focused?.phase.value.kind === "running" && !isPlaying && <KeyBar open={focused} />}
+      {focused?.phase.value.kind === "running" && !isPlaying && <KeyBar page={page} open={focused} />}
     </div>
   );
 }

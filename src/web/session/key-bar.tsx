@@ -1,9 +1,9 @@
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
+import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import type { Emulator } from "../terminal/emulator/emulator.ts";
 import type { ModifierState } from "../terminal/emulator/modifier-keys.ts";
-import type { OpenSession } from "../terminal/open-session.ts";
 
 const UPPER_KEYS = [
   { label: "Esc", name: "Escape", text: "\x1b" },
@@ -24,7 +24,7 @@ const LOWER_KEYS = [
 ] as const;
 
 /** The keys that a phone's keyboard lacks; shown for touch input. */
-export function KeyBar({ open }: { readonly open: OpenSession }): VNode {
+export function KeyBar({ page, open }: Omit<SessionProps, "workspace">): VNode {
   const { emulator, modifiers } = open;
   return (
     // Pressing a button must not move the focus: the keyboard would close.
@@ -32,7 +32,7 @@ export function KeyBar({ open }: { readonly open: OpenSession }): VNode {
       {UPPER_KEYS.map((key) => (
         <Key key={key.name} {...key} emulator={emulator} />
       ))}
-      <ClipboardKey emulator={emulator} />
+      <ClipboardKey page={page} emulator={emulator} />
       <ModifierKey label="Ctrl" state={modifiers.state("ctrl")} onTap={() => modifiers.tap("ctrl")} />
       <ModifierKey label="Alt" state={modifiers.state("alt")} onTap={() => modifiers.tap("alt")} />
       {LOWER_KEYS.map((key) => (
@@ -79,7 +79,10 @@ function ModifierKey({ label, state, onTap }: ModifierKeyProps): VNode {
 }
 
 /** Copies the selection, or pastes if there is none. */
-function ClipboardKey({ emulator }: Pick<KeyProps, "emulator">): VNode | undefined {
+function ClipboardKey({
+  page,
+  emulator,
+}: Pick<SessionProps, "page"> & Pick<KeyProps, "emulator">): VNode | undefined {
   if (!("clipboard" in navigator)) return undefined;
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(emulator.selection);
@@ -87,12 +90,14 @@ function ClipboardKey({ emulator }: Pick<KeyProps, "emulator">): VNode | undefin
   };
   const paste = async (): Promise<void> => emulator.paste(await navigator.clipboard.readText());
   const hasSelection = emulator.hasSelection.value;
+  const failed = (error: unknown): void =>
+    page.notices.failed(`Nothing was ${hasSelection ? "copied" : "pasted"}`, error);
   return (
     <button
       type="button"
       class="key"
       aria-label={hasSelection ? "Copy" : "Paste"}
-      onClick={() => void (hasSelection ? copy() : paste()).catch(() => undefined)}
+      onClick={() => void (hasSelection ? copy() : paste()).catch(failed)}
     >
       <Icon name={hasSelection ? "copy" : "paste"} />
     </button>

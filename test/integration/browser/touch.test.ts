@@ -128,6 +128,13 @@ test("once the finger is lifted, a mouse opens the browser's menu again", async 
   expect(await isSuppressed()).toBe(false);
 });
 
+test("a paste that the browser refuses is reported", async () => {
+  await using page = await stage().chromium.open(stage().server.url, { ...PHONE, permissions: [] });
+  await page.startShell();
+  await page.button("Paste").tap();
+  await page.page.getByText(/^Nothing was pasted: /).waitFor();
+});
+
 test("the bar has the keys that a phone lacks, all within reach, and modifiers that hold for one key or for all", async () => {
   await using page = await openShell();
   const bar = page.page.getByRole("toolbar", { name: "Keys" });
