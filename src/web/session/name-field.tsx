@@ -5,15 +5,21 @@ import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { nameWords } from "./words.ts";
 
-type NameFieldProps = { readonly record: SessionRecord; readonly onRename: (name: string) => void };
+type NameFieldProps = {
+  readonly record: SessionRecord;
+  readonly onRename: (name: string) => void;
+  /** A key has ended the input: gives the focus to the terminal. */
+  readonly onLeave: () => void;
+};
 
 /** The session's name; a click makes it a field. */
-export function NameField({ record, onRename }: NameFieldProps): VNode {
+export function NameField({ record, onRename, onLeave }: NameFieldProps): VNode {
   const editing = useToggle();
   if (editing.isOn) {
     return (
       <NameInput
         name={nameWords(record)}
+        onLeave={onLeave}
         onDone={(name) => {
           editing.off();
           if (name !== undefined && name !== nameWords(record)) onRename(name);
@@ -31,13 +37,13 @@ export function NameField({ record, onRename }: NameFieldProps): VNode {
   );
 }
 
-type NameInputProps = {
+type NameInputProps = Pick<NameFieldProps, "onLeave"> & {
   readonly name: string;
   /** Called once; without a name if the old one stays. */
   readonly onDone: (name: string | undefined) => void;
 };
 
-function NameInput({ name, onDone }: NameInputProps): VNode {
+function NameInput({ name, onDone, onLeave }: NameInputProps): VNode {
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => input.current?.select(), []);
   const isDone = useRef(false);
@@ -49,9 +55,10 @@ function NameInput({ name, onDone }: NameInputProps): VNode {
   };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     // An input method uses these keys itself.
-    if (event.isComposing) return;
+    if (event.isComposing || (event.key !== "Escape" && event.key !== "Enter")) return;
     if (event.key === "Escape") done(undefined);
-    if (event.key === "Enter") event.currentTarget.blur();
+    // The blur event follows.
+    onLeave();
   };
   return (
     <input

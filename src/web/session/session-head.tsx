@@ -28,7 +28,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
         </a>
       )}
       <div class="session-names">
-        {record !== undefined && <Name workspace={workspace} record={record} />}
+        {record !== undefined && <Name workspace={workspace} open={open} record={record} />}
         {record !== undefined && (
           <p class="session-detail" title={placeWords(record)}>
             {record.access !== undefined && (
@@ -91,9 +91,15 @@ function placeWords({ command, cwd }: SessionRecord): string | undefined {
 type RecordProps = Pick<SessionProps, "workspace"> & { readonly record: SessionRecord };
 
 /** A field for users who may rename it. */
-function Name({ workspace, record }: RecordProps): VNode {
+function Name({ workspace, open, record }: RecordProps & Pick<SessionProps, "open">): VNode {
   if (workspace.permissions.has("sessions:manage")) {
-    return <NameField record={record} onRename={(name) => void workspace.rename(record, name)} />;
+    return (
+      <NameField
+        record={record}
+        onRename={(name) => void workspace.rename(record, name)}
+        onLeave={() => open.emulator.focus()}
+      />
+    );
   }
   return (
     <h1 class="session-name">

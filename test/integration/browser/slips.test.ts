@@ -39,6 +39,20 @@ test("the Enter that ends a composition does not end the name", async () => {
   await page.button("かん").waitFor();
 });
 
+test("after a session is renamed by Enter, or not by Escape, keys go to its terminal", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  for (const key of ["Escape", "Enter"]) {
+    await page.page.getByTitle(/rename/).click();
+    await page.page.getByLabel("Name of the session").fill("renamed");
+    await page.page.keyboard.press(key);
+    await page.page.keyboard.type(`echo ${key}-$((1 + 1))\n`);
+    await page.shows(`\n${key}-2\n`);
+  }
+  await page.button("renamed").waitFor();
+});
+
 test("pasted lines that hold the end of a paste are not run", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
