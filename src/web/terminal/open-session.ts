@@ -242,7 +242,8 @@ export class OpenSession implements Disposable {
     this.reachability.settle();
     if (record.status === "exited") return this.#stream.afterwards(() => this.#ended(record));
     const mayType = record.access !== "view" && (await this.#options.mayType());
-    if (this.#scope.disposed) return;
+    // It may have ended meanwhile.
+    if (this.#scope.disposed || this.#phase.peek().kind === "ended") return;
     this.#mayResize.value = record.access === undefined || record.mayResize === true;
     this.#phase.value = { kind: mayType ? "running" : "watching" };
     this.emulator.refuseInput(!mayType);

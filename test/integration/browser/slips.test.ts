@@ -53,6 +53,24 @@ test("after a session is renamed by Enter, or not by Escape, keys go to its term
   await page.button("renamed").waitFor();
 });
 
+test("a session that ends while it opens is shown as ended", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const id = await page.start("sh -c 'read line'");
+  const permissions = Promise.withResolvers<void>();
+  await page.page.route("**/api/auth/verify", async (route) => {
+    await permissions.promise;
+    await route.continue();
+  });
+  await page.page.reload();
+  await expect.poll(() => page.page.evaluate("ttyhq.nextOffset")).toBeGreaterThanOrEqual(0);
+  await ask(server.url, `/api/sessions/${id}/input`, { method: "POST", body: { text: "\n" } });
+  await page.phase("ended");
+  permissions.resolve();
+  await page.button("Start again").waitFor();
+  expect(await page.state()).toMatchObject({ phase: "ended" });
+});
+
 test("pasted lines that hold the end of a paste are not run", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
