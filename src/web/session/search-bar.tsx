@@ -4,15 +4,18 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../components/icon.tsx";
 import type { Found, TextSearch } from "../terminal/emulator/text-search.ts";
 
-type SearchBarProps = { readonly search: TextSearch; readonly onClose: () => void };
+type SearchBarProps = {
+  readonly search: TextSearch;
+  /** Each further request leads back to the field. */
+  readonly requests: number;
+  readonly onClose: () => void;
+};
 
-export function SearchBar({ search, onClose }: SearchBarProps): VNode {
+export function SearchBar({ search, requests, onClose }: SearchBarProps): VNode {
   const text = useSignal("");
   const input = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    input.current?.focus();
-    return () => search.clear();
-  }, [search]);
+  useLayoutEffect(() => () => search.clear(), [search]);
+  useLayoutEffect(() => input.current?.select(), [search, requests]);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     // An input method uses these keys itself.
     if (event.isComposing) return;

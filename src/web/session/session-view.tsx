@@ -1,9 +1,9 @@
+import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { useLoaded } from "../components/loaded.ts";
-import { useToggle } from "../components/toggle.ts";
 import { SessionFiles } from "../files/session-files.tsx";
 import { MachineBanner } from "../machines/machine-banner.tsx";
 import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
@@ -24,23 +24,29 @@ type SessionViewProps = SessionProps & {
 };
 
 export function SessionView({ page, workspace, open, isFocused, playFrom, label }: SessionViewProps): VNode {
-  const searching = useToggle();
+  /** The number of requests for the search bar since it was last closed. */
+  const searches = useSignal(0);
   const body = useRef<HTMLDivElement>(null);
   const phase = open.phase.value;
   const link = open.link.value;
-  useSearchKey(isFocused, searching.on);
+  const search = (): void => {
+    searches.value += 1;
+  };
+  useSearchKey(isFocused, search);
   useBell(workspace, open);
   const closeSearch = (): void => {
-    searching.off();
+    searches.value = 0;
     open.emulator.focus();
   };
   return (
     <section class="session" aria-label={label}>
-      <SessionHead page={page} workspace={workspace} open={open} onSearch={searching.on} />
+      <SessionHead page={page} workspace={workspace} open={open} onSearch={search} />
       <div class="session-body" ref={body}>
         <TerminalPane open={open} isFocused={isFocused} isCovered={playFrom !== undefined} />
         <div class="overlay top">
-          {searching.isOn && <SearchBar search={open.emulator.search} onClose={closeSearch} />}
+          {searches.value > 0 && (
+            <SearchBar search={open.emulator.search} requests={searches.value} onClose={closeSearch} />
+          )}
           {open.mayFit.value && workspace.connection.value.kind === "open" && (
             <SizeChip sizing={open.sizing} />
           )}

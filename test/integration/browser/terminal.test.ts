@@ -111,6 +111,16 @@ test("text is found in what scrolled away", async () => {
   await page.shows("\nback\n");
 });
 
+test("the key of the search leads back to its field", async () => {
+  await using page = await openShell();
+  await page.page.keyboard.press("Control+Shift+F");
+  await page.page.keyboard.type("one");
+  await page.enter("");
+  await page.page.keyboard.press("Control+Shift+F");
+  await page.page.keyboard.type("two");
+  expect(await page.page.getByLabel("Search the terminal").inputValue()).toBe("two");
+});
+
 test("the program's title is the tab's, and its bell is seen", async () => {
   await using page = await openShell();
   await page.enter(String.raw`printf '\e]0;engine room\a'`);
