@@ -181,22 +181,24 @@ export class RecordingPlayback implements Disposable {
 
   async #load(): Promise<void> {
     const { read, startAt, isRunning } = this.#options;
+    const mayGrow = isRunning();
     const { header, events } = await readCast(this.#upToMost(await read(this.#stop.signal)));
     this.#size = TerminalSize.parse({ cols: header.width, rows: header.height });
     for await (const event of events) this.#events.add(event);
     this.#isLoaded.value = true;
     this.#isGrowing = isRunning();
     this.#arrange(startAt);
-    await this.#grow();
+    if (mayGrow) await this.#grow();
   }
 
-  /** Adds the session's output until it ends; after a failure continues from the last line. */
+  /** Adds the session's output until it has ended; after a failure continues from the last line. */
   async #grow(): Promise<void> {
     const { signal } = this.#stop;
-    while (!signal.aborted && this.#bytes < MAX_BYTES && this.#options.isRunning()) {
+    for (let isOver = false; !isOver && !signal.aborted && this.#bytes < MAX_BYTES; ) {
+      isOver = !this.#options.isRunning();
       // Retried later; the player keeps the loaded part.
       await this.#readOn(signal).catch(() => undefined);
-      await waited(RETRY_MS, signal);
+      if (!isOver) await waited(RETRY_MS, signal);
     }
     this.#isGrowing = false;
     this.#isLive.value = false;
@@ -254,8 +256,11 @@ export class RecordingPlayback implements Disposable {
           this.#events.withData(() => this.#timed.peek(), next, passed),
           { ...parts, written: end },
         );
-        end = this.#timed.peek()[next - 1]?.due ?? 0;
-        if (outcome === "ended") await this.#stay(end, signal);
+        const timed = this.#timed.peek();
+        end = timed[next - 1]?.due ?? 0;
+        // Output may have been added and sought while the last one was written.
+        const isMoreDue = (timed[next]?.due ?? Number.POSITIVE_INFINITY) <= clock.position;
+        if (outcome === "ended" && !isMoreDue) await this.#stay(end, signal);
       }
     }
   }

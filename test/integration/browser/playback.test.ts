@@ -183,3 +183,22 @@ test("going back in time from a running session shows any moment and what comes 
 async function recorded(id: string): Promise<string> {
   return (await recordingOf(id)).map(([, , data]) => data).join("");
 }
+
+test("the output of a session that ends while its recording loads is played as well", async () => {
+  await using page = await stage().chromium.open(stage().server.url);
+  const id = await page.start("sh -c 'echo early; read line; echo late'");
+  await page.shows("early");
+  await page.page.route(`**/api/sessions/${id}/recording*`, async (route) => {
+    const response = await route.fetch();
+    await ask(stage().server.url, `/api/sessions/${id}/input`, { method: "POST", body: { text: "\n" } });
+    await page.phase("ended");
+    await route.fulfill({ response });
+  });
+  await page.button("Go back in time").click();
+  const slider = page.page.getByRole("slider", { name: "Position" });
+  await page.phase("ended");
+  const [end = Number.NaN] = (await recordingOf(id)).at(-1) ?? [];
+  await expect.poll(async () => Number(await slider.getAttribute("max"))).toBeCloseTo(end, 3);
+  await slider.press("End");
+  await expect.poll(() => screen(page)).toContain("late");
+});
