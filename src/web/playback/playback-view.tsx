@@ -1,6 +1,6 @@
 import { computed } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { routeHash, sessionRoute } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
 import { CopyButton } from "../components/copy-button.tsx";
@@ -35,11 +35,13 @@ export function PlaybackView({
       }),
     [open.id, startAt],
   );
-  useEffect(() => () => playback[Symbol.dispose](), [playback]);
-  useEffect(() => {
-    if (pane.current === null) return undefined;
-    const mounted = playback.mount(pane.current);
-    return () => mounted[Symbol.dispose]();
+  // A layout effect: the others do not run, nor end, in a view that is removed before it is painted.
+  useLayoutEffect(() => {
+    const mounted = pane.current === null ? undefined : playback.mount(pane.current);
+    return () => {
+      mounted?.[Symbol.dispose]();
+      playback[Symbol.dispose]();
+    };
   }, [playback]);
   const record = workspace.sessions.record(open.id);
   const at = Math.floor(playback.recordingTime.value);

@@ -52,8 +52,10 @@ export class LiveScreen implements Disposable {
   #draw(): void {
     if (this.#snapshot === undefined) return;
     const { canvas, size, theme } = this.#options;
-    const screen = decodeSnapshot(this.#snapshot);
+    const snapshot = this.#snapshot;
+    // First, or an invalid one would stop the drawing.
     this.#snapshot = undefined;
+    const screen = decodeSnapshot(snapshot);
     const { clientWidth, clientHeight } = canvas;
     canvas.width = clientWidth * devicePixelRatio;
     canvas.height = clientHeight * devicePixelRatio;
