@@ -7,6 +7,7 @@ export const NARROW = "(max-width: 760px), (max-height: 480px) and (pointer: coa
 export class MediaWatch implements Disposable {
   readonly #query: MediaQueryList;
   readonly #matches = signal(false);
+  readonly matches: ReadonlySignal<boolean> = this.#matches;
   readonly #read = (): void => {
     this.#matches.value = this.#query.matches;
   };
@@ -15,10 +16,6 @@ export class MediaWatch implements Disposable {
     this.#query = window.matchMedia(query);
     this.#read();
     this.#query.addEventListener("change", this.#read);
-  }
-
-  get matches(): ReadonlySignal<boolean> {
-    return this.#matches;
   }
 
   [Symbol.dispose](): void {

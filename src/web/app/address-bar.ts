@@ -4,6 +4,7 @@ import { hasSecret, parseRoute, type Route, routeHash, type Secrets, secretsIn }
 /** The address bar as a signal. */
 export class AddressBar implements Disposable {
   readonly #route = signal<Route>({ view: "list" });
+  readonly route: ReadonlySignal<Route> = this.#route;
   readonly #window: Window;
   readonly #changed = (): void => {
     // Handles a login link or share link that is opened in a tab of the page, as a new tab would.
@@ -15,10 +16,6 @@ export class AddressBar implements Disposable {
     this.#window = window;
     this.#read();
     window.addEventListener("hashchange", this.#changed);
-  }
-
-  get route(): ReadonlySignal<Route> {
-    return this.#route;
   }
 
   go(route: Route): void {

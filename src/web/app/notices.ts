@@ -11,12 +11,9 @@ const MAX_NOTICES = 4;
 
 export class Notices implements Disposable {
   readonly #list = signal<readonly Notice[]>([]);
+  readonly list: ReadonlySignal<readonly Notice[]> = this.#list;
   readonly #timers = new Map<number, ReturnType<typeof setTimeout>>();
   #lastId = 0;
-
-  get list(): ReadonlySignal<readonly Notice[]> {
-    return this.#list;
-  }
 
   info(text: string): void {
     this.told({ tone: "info", text });

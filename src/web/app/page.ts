@@ -23,6 +23,8 @@ export class Page implements Disposable {
   readonly clock = new Clock();
   readonly #window: Window & typeof globalThis;
   readonly #workspace = signal<Workspace | undefined>(undefined);
+  /** Undefined without a login. */
+  readonly workspace: ReadonlySignal<Workspace | undefined> = this.#workspace;
   readonly #scope = new DisposableStack();
 
   constructor(window: Window & typeof globalThis) {
@@ -43,11 +45,6 @@ export class Page implements Disposable {
       }),
     );
     void this.login.start(this.address.takeSecrets());
-  }
-
-  /** Undefined without a login. */
-  get workspace(): ReadonlySignal<Workspace | undefined> {
-    return this.#workspace;
   }
 
   [Symbol.dispose](): void {
@@ -109,14 +106,11 @@ const TICK_MS = 20_000;
 
 export class Clock implements Disposable {
   readonly #now = signal(Date.now());
+  /** Milliseconds since 1970. */
+  readonly now: ReadonlySignal<number> = this.#now;
   readonly #timer = setInterval(() => {
     this.#now.value = Date.now();
   }, TICK_MS);
-
-  /** Milliseconds since 1970. */
-  get now(): ReadonlySignal<number> {
-    return this.#now;
-  }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);

@@ -27,15 +27,12 @@ export class Uploads implements Disposable {
   /** The first one is being sent. */
   readonly #queue: Waiting[] = [];
   readonly #list = signal<readonly Upload[]>([]);
+  /** Uploads that are not complete. */
+  readonly list: ReadonlySignal<readonly Upload[]> = this.#list;
   #lastId = 0;
 
   constructor(options: UploadsOptions) {
     this.#options = options;
-  }
-
-  /** Uploads that are not complete. */
-  get list(): ReadonlySignal<readonly Upload[]> {
-    return this.#list;
   }
 
   send(files: Iterable<File>): void {

@@ -42,6 +42,8 @@ export class Panes implements Disposable {
   readonly focused: ReadonlySignal<OpenSession | undefined>;
   readonly #options: PanesOptions;
   readonly #open = signal<ReadonlyMap<string, OpenSession>>(new Map());
+  /** The visible sessions by id. */
+  readonly open: ReadonlySignal<ReadonlyMap<string, OpenSession>> = this.#open;
   readonly #scope = new DisposableStack();
   /** The layout before the page showed the list or a form. */
   #last: Layout | undefined;
@@ -62,11 +64,6 @@ export class Panes implements Disposable {
         untracked(() => this.#follow(ids));
       }),
     );
-  }
-
-  /** The visible sessions by id. */
-  get open(): ReadonlySignal<ReadonlyMap<string, OpenSession>> {
-    return this.#open;
   }
 
   /** Whether there is more than one pane, hidden ones included. */

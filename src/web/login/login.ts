@@ -65,6 +65,7 @@ export class Login implements Disposable {
   readonly #store: TokenStore;
   readonly #pass: GuestPass;
   readonly #state = signal<LoginState>({ kind: "checking" });
+  readonly state: ReadonlySignal<LoginState> = this.#state;
   /** The login is complete; its recovery codes are still shown. */
   #made: TokenResponse | undefined;
   #lastSelfLogin = Number.NEGATIVE_INFINITY;
@@ -76,10 +77,6 @@ export class Login implements Disposable {
     this.#client = createClient(fetchSend({ origin: "", token: () => undefined }));
     this.#store = new TokenStore(window, (login) => this.#changedElsewhere(login));
     this.#pass = new GuestPass(window);
-  }
-
-  get state(): ReadonlySignal<LoginState> {
-    return this.#state;
   }
 
   /** The current token. */

@@ -34,6 +34,8 @@ export class MachineList implements Disposable {
   readonly #here = signal<readonly Machine[] | undefined>(undefined);
   readonly #gone = signal<readonly Machine[]>([]);
   readonly #isKnown = signal(false);
+  /** Whether the page has tried to find out if this is an HQ. */
+  readonly isKnown: ReadonlySignal<boolean> = this.#isKnown;
   readonly #scope = new DisposableStack();
   readonly #refresher: Refresher;
 
@@ -44,11 +46,6 @@ export class MachineList implements Disposable {
     this.#refresher = this.#scope.use(new Refresher({ read, stage, intervalMs, retryMs }));
     this.#scope.use(options.subscribe((event) => this.#happened(event)));
     this.#refresher.refresh();
-  }
-
-  /** Whether the page has tried to find out if this is an HQ. */
-  get isKnown(): ReadonlySignal<boolean> {
-    return this.#isKnown;
   }
 
   /** The HQ itself first, then by name, including those that left; undefined without an HQ. */

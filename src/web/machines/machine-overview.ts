@@ -27,7 +27,10 @@ const MIN_INTERVAL_MS = 800;
 export class MachineOverview implements Disposable {
   readonly #options: MachineOverviewOptions;
   readonly #state = signal<MachineOverviewState | undefined>(undefined);
+  /** Undefined until it is read. */
+  readonly state: ReadonlySignal<MachineOverviewState | undefined> = this.#state;
   readonly #failure = signal<unknown>(undefined);
+  readonly failure: ReadonlySignal<unknown> = this.#failure;
   readonly #scope = new DisposableStack();
   readonly #refresher: Refresher;
 
@@ -44,15 +47,6 @@ export class MachineOverview implements Disposable {
       }),
     );
     this.refresh();
-  }
-
-  /** Undefined until it is read. */
-  get state(): ReadonlySignal<MachineOverviewState | undefined> {
-    return this.#state;
-  }
-
-  get failure(): ReadonlySignal<unknown> {
-    return this.#failure;
   }
 
   refresh(): void {

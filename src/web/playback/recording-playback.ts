@@ -48,12 +48,19 @@ export class RecordingPlayback implements Disposable {
   readonly #clock = new PlaybackClock({ now: () => performance.now() });
   readonly #timed = signal<readonly TimedEvent[]>([]);
   readonly #idleLimit = signal<IdleLimit>(undefined);
+  readonly idleLimit: ReadonlySignal<IdleLimit> = this.#idleLimit;
   readonly #position = signal(0);
+  /** Seconds of the playback. */
+  readonly position: ReadonlySignal<number> = this.#position;
   readonly #isPaused = signal(false);
+  readonly isPaused: ReadonlySignal<boolean> = this.#isPaused;
   readonly #speed = signal(1);
+  readonly speed: ReadonlySignal<number> = this.#speed;
   readonly #isLoaded = signal(false);
+  readonly isLoaded: ReadonlySignal<boolean> = this.#isLoaded;
   /** At the end of a growing recording: new output is shown at once. */
   readonly #isLive = signal(false);
+  readonly isLive: ReadonlySignal<boolean> = this.#isLive;
   readonly #events = new RecordedEvents();
   #timeline = new Timeline();
   #bytes = 0;
@@ -82,15 +89,6 @@ export class RecordingPlayback implements Disposable {
     void this.#load().catch((error: unknown) => this.#stop.signal.aborted || options.onFailed(error));
   }
 
-  get isLoaded(): ReadonlySignal<boolean> {
-    return this.#isLoaded;
-  }
-
-  /** Seconds of the playback. */
-  get position(): ReadonlySignal<number> {
-    return this.#position;
-  }
-
   readonly duration: ReadonlySignal<number> = computed(() => this.#timed.value.at(-1)?.due ?? 0);
 
   /** Seconds since the start of the recording, for a link. */
@@ -103,22 +101,6 @@ export class RecordingPlayback implements Disposable {
       .filter(({ code }) => code === "m")
       .map(({ data, due }) => ({ label: data, position: due })),
   );
-
-  get isLive(): ReadonlySignal<boolean> {
-    return this.#isLive;
-  }
-
-  get isPaused(): ReadonlySignal<boolean> {
-    return this.#isPaused;
-  }
-
-  get speed(): ReadonlySignal<number> {
-    return this.#speed;
-  }
-
-  get idleLimit(): ReadonlySignal<IdleLimit> {
-    return this.#idleLimit;
-  }
 
   mount(element: HTMLElement): Disposable {
     this.emulator.open(element);

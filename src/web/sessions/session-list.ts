@@ -21,6 +21,8 @@ export class SessionList implements Disposable {
   readonly #records = signal<readonly SessionRecord[] | undefined>(undefined);
   readonly #remembered = signal<readonly SessionRecord[]>([]);
   readonly #rung = signal<ReadonlySet<string>>(new Set());
+  /** Sessions whose bell rang while they were not visible. At most as many as there are sessions. */
+  readonly rung: ReadonlySignal<ReadonlySet<string>> = this.#rung;
   readonly #scope = new DisposableStack();
   readonly #directory: DirectoryWatch;
   #showing: ReturnType<typeof setTimeout> | undefined;
@@ -49,11 +51,6 @@ export class SessionList implements Disposable {
   readonly haveOwners: ReadonlySignal<boolean> = computed(
     () => new Set(this.#records.value?.map(({ owner }) => owner)).size > 1,
   );
-
-  /** Sessions whose bell rang while they were not visible. At most as many as there are sessions. */
-  get rung(): ReadonlySignal<ReadonlySet<string>> {
-    return this.#rung;
-  }
 
   /** The last known record, also of a session that left the list with its machine. */
   record(id: string): SessionRecord | undefined {

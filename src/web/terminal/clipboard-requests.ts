@@ -12,14 +12,11 @@ type ClipboardRequestsOptions = {
 export class ClipboardRequests {
   readonly #options: ClipboardRequestsOptions;
   readonly #waiting = signal<string | undefined>(undefined);
+  /** The latest text that waits for an answer. */
+  readonly waiting: ReadonlySignal<string | undefined> = this.#waiting;
 
   constructor(options: ClipboardRequestsOptions) {
     this.#options = options;
-  }
-
-  /** The latest text that waits for an answer. */
-  get waiting(): ReadonlySignal<string | undefined> {
-    return this.#waiting;
   }
 
   request(text: string): void {

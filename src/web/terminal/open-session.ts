@@ -62,11 +62,20 @@ export class OpenSession implements Disposable {
   readonly #input: SessionInput;
   readonly #scope = new DisposableStack();
   readonly #phase = signal<Phase>({ kind: "opening" });
+  readonly phase: ReadonlySignal<Phase> = this.#phase;
   readonly #title = signal<string | undefined>(undefined);
+  /** The last title that was set while this was open. */
+  readonly title: ReadonlySignal<string | undefined> = this.#title;
   readonly #link = signal<string | undefined>(undefined);
+  /** The target of the link under the pointer. */
+  readonly link: ReadonlySignal<string | undefined> = this.#link;
   readonly #bells = signal(0);
+  /** The number of bells. */
+  readonly bells: ReadonlySignal<number> = this.#bells;
   readonly #sound = this.#scope.use(new BellSound());
   readonly #viewers = signal<readonly SessionViewer[]>([]);
+  /** The viewers, you included; empty if the server does not report them. */
+  readonly viewers: ReadonlySignal<readonly SessionViewer[]> = this.#viewers;
   readonly #mayResize = signal(false);
   #isBeginning = false;
 
@@ -93,38 +102,14 @@ export class OpenSession implements Disposable {
     void this.#begin();
   }
 
-  get phase(): ReadonlySignal<Phase> {
-    return this.#phase;
-  }
-
-  /** The viewers, you included; empty if the server does not report them. */
-  get viewers(): ReadonlySignal<readonly SessionViewer[]> {
-    return this.#viewers;
-  }
-
   /** Whether the session may take this window's size: guests need a link that allows it. */
   readonly mayFit: ReadonlySignal<boolean> = computed(
     () => this.#phase.value.kind === "running" && this.#mayResize.value,
   );
 
-  /** The last title that was set while this was open. */
-  get title(): ReadonlySignal<string | undefined> {
-    return this.#title;
-  }
-
-  /** The target of the link under the pointer. */
-  get link(): ReadonlySignal<string | undefined> {
-    return this.#link;
-  }
-
   /** Whether input has not been acknowledged for 2 s. */
   get isInputPending(): ReadonlySignal<boolean> {
     return this.#input.isPending;
-  }
-
-  /** The number of bells. */
-  get bells(): ReadonlySignal<number> {
-    return this.#bells;
   }
 
   /** Retries a session that could not be opened. */

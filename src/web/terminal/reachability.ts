@@ -24,6 +24,8 @@ export class Reachability implements Disposable {
   /** A request was refused because of the machine, and nothing has arrived from it since. */
   readonly #isCut = signal(false);
   readonly #refusals = signal(0);
+  /** The number of keys typed and not sent since the last contact. */
+  readonly refusals: ReadonlySignal<number> = this.#refusals;
   readonly #scope = new DisposableStack();
   #isChecking = false;
   #refusedAt = Number.NEGATIVE_INFINITY;
@@ -49,11 +51,6 @@ export class Reachability implements Disposable {
   /** Input at this moment would be delayed in transit and reach the program at an unknown time. */
   get isMachineGone(): boolean {
     return this.#options.isMachineGone.peek();
-  }
-
-  /** The number of keys typed and not sent since the last contact. */
-  get refusals(): ReadonlySignal<number> {
-    return this.#refusals;
   }
 
   refuse(): void {

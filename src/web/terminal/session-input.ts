@@ -19,17 +19,14 @@ export class SessionInput implements Disposable {
   readonly #options: SessionInputOptions;
   readonly #typeAhead: TypeAhead;
   readonly #isPending = signal(false);
+  /** Whether sent input has not been acknowledged for 2 s. */
+  readonly isPending: ReadonlySignal<boolean> = this.#isPending;
   #unacknowledged = 0;
   #pendingTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: SessionInputOptions) {
     this.#options = options;
     this.#typeAhead = new TypeAhead(() => options.reachability.refuse());
-  }
-
-  /** Whether sent input has not been acknowledged for 2 s. */
-  get isPending(): ReadonlySignal<boolean> {
-    return this.#isPending;
   }
 
   type(bytes: Uint8Array): void {

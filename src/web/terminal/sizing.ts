@@ -35,6 +35,8 @@ export class Sizing {
   readonly #isRunning: () => boolean;
   readonly #ask: (size: TerminalSize) => void;
   readonly #session = signal<TerminalSize | undefined>(undefined);
+  /** The session's own size. */
+  readonly size: ReadonlySignal<TerminalSize | undefined> = this.#session;
   readonly #fitting = signal<TerminalSize | undefined>(undefined);
   readonly #asked: TerminalSize[] = [];
   readonly #isOurs = signal(false);
@@ -50,11 +52,6 @@ export class Sizing {
     this.#isRunning = options.isRunning;
     this.#ask = options.ask;
     this.#fontSizePx = options.fontSizePx;
-  }
-
-  /** The session's own size. */
-  get size(): ReadonlySignal<TerminalSize | undefined> {
-    return this.#session;
   }
 
   /** The session's size, if another viewer set it and it does not fit this window. */

@@ -42,8 +42,14 @@ const MAX_NOTIFICATIONS = 50;
 export class Repository implements Disposable {
   readonly #options: RepositoryOptions;
   readonly #state = signal<RepositoryState | undefined>(undefined);
+  /** Undefined until it is read. */
+  readonly state: ReadonlySignal<RepositoryState | undefined> = this.#state;
   readonly #failure = signal<unknown>(undefined);
+  /** The reason why it could not be read. */
+  readonly failure: ReadonlySignal<unknown> = this.#failure;
   readonly #notifications = signal<readonly GitNotification[]>([]);
+  /** Notifications of follow mode in this repository, the newest first. */
+  readonly notifications: ReadonlySignal<readonly GitNotification[]> = this.#notifications;
   readonly #scope = new DisposableStack();
   readonly #refresher: Refresher;
 
@@ -61,21 +67,6 @@ export class Repository implements Disposable {
       }),
     );
     this.refresh();
-  }
-
-  /** Undefined until it is read. */
-  get state(): ReadonlySignal<RepositoryState | undefined> {
-    return this.#state;
-  }
-
-  /** The reason why it could not be read. */
-  get failure(): ReadonlySignal<unknown> {
-    return this.#failure;
-  }
-
-  /** Notifications of follow mode in this repository, the newest first. */
-  get notifications(): ReadonlySignal<readonly GitNotification[]> {
-    return this.#notifications;
   }
 
   /** Something in it has changed. */

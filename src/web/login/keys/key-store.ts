@@ -13,6 +13,8 @@ const MAX_KEYS = 32;
 export class KeyStore implements Disposable {
   readonly #window: StorageWindow;
   readonly #keys = signal<readonly StoredKey[]>([]);
+  /** In the order in which they were added. */
+  readonly keys: ReadonlySignal<readonly StoredKey[]> = this.#keys;
   readonly #listen = ({ key }: StorageEvent): void => {
     // A storage event without a key means that everything was cleared.
     if (key === null || key.startsWith(PREFIX)) this.#read();
@@ -22,11 +24,6 @@ export class KeyStore implements Disposable {
     this.#window = window;
     this.#read();
     window.addEventListener("storage", this.#listen);
-  }
-
-  /** In the order in which they were added. */
-  get keys(): ReadonlySignal<readonly StoredKey[]> {
-    return this.#keys;
   }
 
   /** Throws ServiceError `invalid_request` if it exists already or the store is full. */

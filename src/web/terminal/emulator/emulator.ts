@@ -68,6 +68,7 @@ export class Emulator implements Disposable {
   readonly #characters = new WholeCharacters();
   readonly #touch: TouchInput;
   readonly #hasSelection = signal(false);
+  readonly hasSelection: ReadonlySignal<boolean> = this.#hasSelection;
   readonly #onLoadFailed: (error: unknown) => void;
   readonly #keyboard = new KeyboardModes();
   readonly #images: TerminalImages;
@@ -214,10 +215,6 @@ export class Emulator implements Disposable {
 
   focus(): void {
     this.#terminal.focus();
-  }
-
-  get hasSelection(): ReadonlySignal<boolean> {
-    return this.#hasSelection;
   }
 
   get selection(): string {

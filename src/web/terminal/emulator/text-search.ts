@@ -13,6 +13,8 @@ export type Found = {
 export class TextSearch implements Disposable {
   readonly #addon: SearchAddon;
   readonly #found = signal<Found | undefined>(undefined);
+  /** Undefined without a search. */
+  readonly found: ReadonlySignal<Found | undefined> = this.#found;
   readonly #listening: { dispose(): void };
   #scheme: ColorScheme;
 
@@ -22,11 +24,6 @@ export class TextSearch implements Disposable {
     this.#listening = addon.onDidChangeResults(({ resultCount, resultIndex }) => {
       this.#found.value = { count: resultCount, current: resultIndex + 1 };
     });
-  }
-
-  /** Undefined without a search. */
-  get found(): ReadonlySignal<Found | undefined> {
-    return this.#found;
   }
 
   /** `isIncremental`: keeps the current match while it fits the longer text. */
