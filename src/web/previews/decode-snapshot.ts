@@ -8,49 +8,11 @@ import {
 } from "../../protocol/frame/snapshot.ts";
 import { CellBit, type CellColour, type SnapshotCell } from "../../protocol/frame/snapshot-cell.ts";
 import { MAX_TERMINAL_SIZE } from "../../protocol/limits.ts";
+import { ByteCursor } from "../byte-cursor.ts";
 
 type Row = readonly SnapshotCell[];
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Reads bytes from front to back. Throws PayloadError beyond the end and for invalid UTF-8. */
-class ByteReader {
-  readonly #bytes: Uint8Array;
-  #at: number;
-
-  constructor(bytes: Uint8Array, start: number) {
-    this.#bytes = bytes;
-    this.#at = start;
-  }
-
-  byte(): number {
-    const byte = this.#bytes[this.#at++];
-    if (byte === undefined) throw invalid("it ends too early");
-    return byte;
-  }
-
-  u16(): number {
-    return readU16(this.take(2), 0);
-  }
-
-  /** A view of the next `length` bytes. */
-  take(length: number): Uint8Array {
-    const start = this.#at;
-    this.#at += length;
-    if (this.#at > this.#bytes.length) throw invalid("it ends too early");
-    return this.#bytes.subarray(start, this.#at);
-  }
-
-  /** The next `length` bytes as UTF-8. */
-  text(length: number): string {
-    const bytes = this.take(length);
-    try {
-      return decoder.decode(bytes);
-    } catch (cause) {
-      throw invalid("a text in it is not UTF-8", cause);
-    }
-  }
-}
 
 /** Throws PayloadError unless the bytes are a snapshot of version 1; ignores bytes after its last row. */
 export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
@@ -67,27 +29,31 @@ export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
     viewportY: readI32(bytes, 12),
     cursorX: readI32(bytes, 16),
     cursorY: readI32(bytes, 20),
-    rows: readRows(new ByteReader(bytes, SNAPSHOT_HEADER_BYTES), rows),
+    rows: readRows(
+      new ByteCursor(bytes.subarray(SNAPSHOT_HEADER_BYTES), () => invalid("it ends too early")),
+      rows,
+    ),
   };
 }
 
-function readCell(reader: ByteReader): SnapshotCell {
-  const type = reader.byte();
+function readCell(reader: ByteCursor): SnapshotCell {
+  const type = reader.number(1);
   const text = readText(reader, type);
   if ((type & CellBit.Styled) === 0) return { text, attributes: 0 };
-  const attributes = reader.byte();
+  const attributes = reader.number(1);
   const fg = (type & CellBit.HasFg) === 0 ? {} : { fg: readColour(reader, (type & CellBit.RgbFg) !== 0) };
   const bg = (type & CellBit.HasBg) === 0 ? {} : { bg: readColour(reader, (type & CellBit.RgbBg) !== 0) };
   return { text, attributes, ...fg, ...bg };
 }
 
-function readRows(reader: ByteReader, count: number): readonly Row[] {
+function readRows(reader: ByteCursor, count: number): readonly Row[] {
   const rows: Row[] = [];
   while (rows.length < count) {
-    const marker = reader.byte();
-    if (marker === RowMarker.Full) rows.push(Array.from({ length: reader.u16() }, () => readCell(reader)));
+    const marker = reader.number(1);
+    if (marker === RowMarker.Full)
+      rows.push(Array.from({ length: readU16(reader.take(2), 0) }, () => readCell(reader)));
     else if (marker === RowMarker.Empty) {
-      for (let left = Math.min(reader.byte(), count - rows.length); left > 0; left--) rows.push([]);
+      for (let left = Math.min(reader.number(1), count - rows.length); left > 0; left--) rows.push([]);
     } else throw invalid(`${marker} begins no row`);
   }
   return rows;
@@ -101,11 +67,16 @@ function invalid(reason: string, cause?: unknown): PayloadError {
   return new PayloadError(`Invalid SNAPSHOT_VT payload: ${reason}.`, { cause });
 }
 
-function readText(reader: ByteReader, type: number): string {
+function readText(reader: ByteCursor, type: number): string {
   if ((type & CellBit.Kind) === 0) return " ";
-  return (type & CellBit.Utf8) === 0 ? String.fromCharCode(reader.byte()) : reader.text(reader.byte());
+  if ((type & CellBit.Utf8) === 0) return String.fromCharCode(reader.number(1));
+  try {
+    return decoder.decode(reader.take(reader.number(1)));
+  } catch (cause) {
+    throw cause instanceof PayloadError ? cause : invalid("a text in it is not UTF-8", cause);
+  }
 }
 
-function readColour(reader: ByteReader, isRgb: boolean): CellColour {
-  return isRgb ? { r: reader.byte(), g: reader.byte(), b: reader.byte() } : reader.byte();
+function readColour(reader: ByteCursor, isRgb: boolean): CellColour {
+  return isRgb ? { r: reader.number(1), g: reader.number(1), b: reader.number(1) } : reader.number(1);
 }

@@ -1,5 +1,6 @@
+import type { ByteCursor } from "../../../byte-cursor.ts";
 import { malformedKey } from "../key-refusal.ts";
-import { ByteCursor } from "./byte-cursor.ts";
+import { keyCursor } from "./key-parts.ts";
 
 /** The tags of X.690 that private keys need. */
 export const DerTag = {
@@ -16,38 +17,22 @@ export const DerTag = {
 /** The longest value: lengths have at most two bytes. */
 const MAX_LENGTH_BYTES = 2;
 
-/** Reads consecutive DER values. Throws `invalid_request` for missing values and non-canonical encodings. */
-export class DerReader {
-  readonly #cursor: ByteCursor;
+/**
+ * The content of the next DER value, which must have that tag. Throws `invalid_request` if it is missing or its encoding is
+ * not canonical.
+ */
+export function readDer(cursor: ByteCursor, tag: number): ByteCursor {
+  if (cursor.number(1) !== tag) throw malformedKey("it does not have the structure of a private key");
+  return keyCursor(cursor.take(readLength(cursor)));
+}
 
-  constructor(bytes: Uint8Array) {
-    this.#cursor = new ByteCursor(bytes);
-  }
-
-  get isAtEnd(): boolean {
-    return this.#cursor.isAtEnd;
-  }
-
-  /** Whether a value with that tag comes next. */
-  has(tag: number): boolean {
-    return this.#cursor.next === tag;
-  }
-
-  /** A view of the content of the next value, which must have that tag. */
-  read(tag: number): Uint8Array {
-    if (this.#cursor.number(1) !== tag) throw malformedKey("it does not have the structure of a private key");
-    return this.#cursor.take(this.#length());
-  }
-
-  #length(): number {
-    const first = this.#cursor.number(1);
-    if (first < 0x80) return first;
-    const count = first - 0x80;
-    if (count === 0 || count > MAX_LENGTH_BYTES)
-      throw malformedKey("one of its fields has an invalid length");
-    const length = this.#cursor.number(count);
-    const isShortest = length >= (count === 1 ? 0x80 : 0x100);
-    if (!isShortest) throw malformedKey("the length of a field is not in its shortest form");
-    return length;
-  }
+function readLength(cursor: ByteCursor): number {
+  const first = cursor.number(1);
+  if (first < 0x80) return first;
+  const count = first - 0x80;
+  if (count === 0 || count > MAX_LENGTH_BYTES) throw malformedKey("one of its fields has an invalid length");
+  const length = cursor.number(count);
+  const isShortest = length >= (count === 1 ? 0x80 : 0x100);
+  if (!isShortest) throw malformedKey("the length of a field is not in its shortest form");
+  return length;
 }

@@ -1,12 +1,13 @@
-import { truncatedKey } from "../key-refusal.ts";
-
-/** Reads bytes from front to back. Throws `invalid_request` beyond the end. */
+/** Reads bytes from front to back. */
 export class ByteCursor {
   readonly #bytes: Uint8Array;
+  readonly #truncated: () => Error;
   #at = 0;
 
-  constructor(bytes: Uint8Array) {
+  /** `truncated`: the error that is thrown beyond the end. */
+  constructor(bytes: Uint8Array, truncated: () => Error) {
     this.#bytes = bytes;
+    this.#truncated = truncated;
   }
 
   get isAtEnd(): boolean {
@@ -22,7 +23,7 @@ export class ByteCursor {
   take(length: number): Uint8Array {
     const start = this.#at;
     this.#at += length;
-    if (this.#at > this.#bytes.length) throw truncatedKey();
+    if (this.#at > this.#bytes.length) throw this.#truncated();
     return this.#bytes.subarray(start, this.#at);
   }
 
