@@ -1,3 +1,4 @@
+import { parseJson } from "../../lib/data/json.ts";
 import { endpointPath } from "../../protocol/endpoints/endpoint.ts";
 import { sessionEndpoints } from "../../protocol/endpoints/session.ts";
 import { errorFromBody, ServiceError } from "../../protocol/errors.ts";
@@ -40,7 +41,7 @@ export async function sendFile(
   } finally {
     signal.removeEventListener("abort", abort);
   }
-  const answer = parsed(request.responseText);
+  const answer = parseJson(request.responseText);
   if (request.status === UNAUTHORIZED) onRefused();
   if (request.status === 201) return SavedFile.parse(answer);
   throw errorFromBody(answer, "host_unreachable", refusal(request.status));
@@ -56,12 +57,4 @@ function refusal(status: number): string {
 function brokenOff(): ServiceError {
   const message = "the connection broke off, or the file cannot be read; send it again";
   return new ServiceError("host_unreachable", message);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -8,9 +8,8 @@ import type { AuthConfig, ProxyUser, TokenResponse } from "../../protocol/schema
 import { LoginQuestion } from "../../protocol/schemas/login-question.ts";
 import { SecondFactorChallenge, type SecondFactorProof } from "../../protocol/schemas/passkey.ts";
 import type { Secrets } from "../app/route.ts";
-import type { StorageWindow } from "../browser-storage.ts";
+import { BrowserStorage, type StorageWindow } from "../browser-storage.ts";
 import { sentence } from "../sentence.ts";
-import { GuestPass } from "./guest-pass.ts";
 import { answerChallenge } from "./keys/challenge.ts";
 import type { OpenKey } from "./keys/keyring.ts";
 import { type StoredLogin, TokenStore } from "./token-store.ts";
@@ -53,6 +52,7 @@ export type LoginState =
   | { readonly kind: "uninvited" }
   | { readonly kind: "unreachable"; readonly error: unknown };
 
+const GUEST_KEY = "ttyhq.guest";
 /** If no login is required but requests are refused, retrying at once would loop forever. */
 const SELF_LOGIN_INTERVAL_MS = 5_000;
 
@@ -63,7 +63,11 @@ export class Login implements Disposable {
   readonly #window: LoginWindow;
   readonly #client: Client;
   readonly #store: TokenStore;
-  readonly #pass: GuestPass;
+  /**
+   * Of this tab. The token of a share link ends with the tab, so the next user of this browser is not a guest, and logins in
+   * other tabs stay.
+   */
+  readonly #tab: BrowserStorage;
   readonly #state = signal<LoginState>({ kind: "checking" });
   readonly state: ReadonlySignal<LoginState> = this.#state;
   /** The login is complete; its recovery codes are still shown. */
@@ -76,7 +80,7 @@ export class Login implements Disposable {
     this.#window = window;
     this.#client = createClient(fetchSend({ origin: "", token: () => undefined }));
     this.#store = new TokenStore(window, (login) => this.#changedElsewhere(login));
-    this.#pass = new GuestPass(window);
+    this.#tab = new BrowserStorage(() => window.sessionStorage);
   }
 
   /** The current token. */
@@ -86,11 +90,11 @@ export class Login implements Disposable {
 
   /** Finds out whether a login is needed. `secrets`: those of the initial address. */
   async start({ ticket, share }: Secrets): Promise<void> {
-    if (share !== undefined) this.#pass.write(share);
+    if (share !== undefined) this.#tab.set(GUEST_KEY, share);
     // A login link in a guest's tab ends the guest access.
-    if (ticket !== undefined) this.#pass.clear();
+    if (ticket !== undefined) this.#tab.delete(GUEST_KEY);
     if (ticket !== undefined) return await this.#useTicket(ticket);
-    const pass = this.#pass.read();
+    const pass = this.#tab.get(GUEST_KEY);
     const stored = this.#store.read();
     if (pass !== undefined) this.#let({ kind: "guest", token: pass });
     else if (stored === undefined) await this.#ask(undefined);
@@ -169,7 +173,7 @@ export class Login implements Disposable {
     if (access === undefined || access.token !== token || access === this.#over) return;
     this.#over = access;
     if (access.kind === "guest") {
-      this.#pass.clear();
+      this.#tab.delete(GUEST_KEY);
       this.#state.value = { kind: "uninvited" };
       return;
     }

@@ -3,6 +3,7 @@
 // out" revokes it at the server and, through the storage event, logs out every tab. Script that could read it could act
 // in the page anyway; the Content-Security-Policy keeps such script out.
 import { z } from "zod";
+import { parseJson } from "../../lib/data/json.ts";
 import { BrowserStorage, type StorageWindow } from "../browser-storage.ts";
 
 const KEY = "ttyhq.login";
@@ -42,13 +43,5 @@ export class TokenStore implements Disposable {
 
   [Symbol.dispose](): void {
     this.#window.removeEventListener("storage", this.#listen);
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

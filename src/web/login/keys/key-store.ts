@@ -1,6 +1,7 @@
 // The keys of this browser. Each has its own entry in localStorage, named after its public key. So two tabs that add
 // keys at the same time do not overwrite each other, and unreadable entries stay.
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { parseJson } from "../../../lib/data/json.ts";
 import { ServiceError } from "../../../protocol/errors.ts";
 import { opened, type StorageWindow } from "../../browser-storage.ts";
 import { keyRefusal } from "./key-refusal.ts";
@@ -72,17 +73,9 @@ export class KeyStore implements Disposable {
     this.#keys.value = names
       .filter((name) => name.startsWith(PREFIX))
       .flatMap((name) => {
-        const key = readEntry(storage?.getItem(name) ?? "");
+        const key = StoredKey.safeParse(parseJson(storage?.getItem(name) ?? "")).data;
         return key !== undefined && name === PREFIX + key.publicKey ? [key] : [];
       })
       .toSorted((one, other) => one.addedAt - other.addedAt);
-  }
-}
-
-function readEntry(text: string): StoredKey | undefined {
-  try {
-    return StoredKey.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
   }
 }
