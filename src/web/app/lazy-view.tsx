@@ -6,27 +6,12 @@ import type { WorkspaceProps } from "./view-props.ts";
 type View = { readonly View: (props: WorkspaceProps) => VNode };
 
 const LOADERS = {
-  account: async (): Promise<View> => {
-    const { AccountView } = await import("../account/account-view.tsx");
-    return { View: AccountView };
-  },
-  audit: async (): Promise<View> => {
-    const { AuditView } = await import("../audit/audit-view.tsx");
-    return { View: AuditView };
-  },
-  machines: async (): Promise<View> => {
-    const { MachinesView } = await import("../machines/machines-view.tsx");
-    return { View: MachinesView };
-  },
-  usage: async (): Promise<View> => {
-    const { UsageView } = await import("../account/usage-view.tsx");
-    return { View: UsageView };
-  },
-  worktrees: async (): Promise<View> => {
-    const { WorktreesView } = await import("../worktrees/worktrees-view.tsx");
-    return { View: WorktreesView };
-  },
-} as const;
+  account: () => import("../account/account-view.tsx").then(({ AccountView: View }) => ({ View })),
+  audit: () => import("../audit/audit-view.tsx").then(({ AuditView: View }) => ({ View })),
+  machines: () => import("../machines/machines-view.tsx").then(({ MachinesView: View }) => ({ View })),
+  usage: () => import("../account/usage-view.tsx").then(({ UsageView: View }) => ({ View })),
+  worktrees: () => import("../worktrees/worktrees-view.tsx").then(({ WorktreesView: View }) => ({ View })),
+} satisfies Readonly<Record<string, () => Promise<View>>>;
 
 export type LazyViewName = keyof typeof LOADERS;
 
@@ -40,7 +25,7 @@ export function LazyView({
   workspace,
   view,
 }: WorkspaceProps & { readonly view: LazyViewName }): VNode | undefined {
-  const code = useLoaded(LOADERS[view], (error) =>
+  const code = useLoaded<View>(LOADERS[view], (error) =>
     page.notices.failed("This view did not load; reload the page", error),
   );
   return code && <code.View page={page} workspace={workspace} />;

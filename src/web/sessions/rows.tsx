@@ -73,12 +73,13 @@ function watchScroller(scroller: HTMLElement | undefined, onChange: () => void):
   if (scroller === undefined) return () => undefined;
   const observer = new ResizeObserver(onChange);
   observer.observe(scroller);
-  scroller.addEventListener("scroll", onChange, { passive: true });
+  const end = new AbortController();
+  const { signal } = end;
+  scroller.addEventListener("scroll", onChange, { passive: true, signal });
   // A machine's list opens or closes; the event does not bubble.
-  scroller.addEventListener("toggle", onChange, { capture: true });
+  scroller.addEventListener("toggle", onChange, { capture: true, signal });
   return () => {
     observer.disconnect();
-    scroller.removeEventListener("scroll", onChange);
-    scroller.removeEventListener("toggle", onChange, { capture: true });
+    end.abort();
   };
 }

@@ -19,7 +19,6 @@ import { type Appearance, Emulator } from "./emulator/emulator.ts";
 import { ModifierKeys } from "./emulator/modifier-keys.ts";
 import { type Palette, paletteOf } from "./emulator/palette.ts";
 import type { SwipeDirection } from "./emulator/touch.ts";
-import type { Backlog } from "./output-queue.ts";
 import { Reachability } from "./reachability.ts";
 import { SessionInput } from "./session-input.ts";
 import { SessionStream } from "./session-stream.ts";
@@ -119,9 +118,8 @@ export class OpenSession implements Disposable {
   }
 
   /** The progress of the output: the next offset, and bytes that are not parsed yet. */
-  get progress(): Backlog & { readonly nextOffset: number | undefined } {
-    const { nextOffset, backlog } = this.#stream;
-    return { nextOffset, ...backlog };
+  get progress(): Pick<SessionStream, "nextOffset" | "backlog"> {
+    return this.#stream;
   }
 
   /** Draws into the element and fits its size until disposed. */
@@ -375,13 +373,13 @@ function watchPane(pane: Element, { onLayout, onResize, onFocus }: PaneListeners
   const resized = (): void => {
     if (document.hasFocus()) onResize();
   };
-  window.addEventListener("resize", resized);
-  window.addEventListener("focus", onFocus);
+  const end = new AbortController();
+  window.addEventListener("resize", resized, end);
+  window.addEventListener("focus", onFocus, end);
   return {
     [Symbol.dispose]: () => {
       observer.disconnect();
-      window.removeEventListener("resize", resized);
-      window.removeEventListener("focus", onFocus);
+      end.abort();
     },
   };
 }

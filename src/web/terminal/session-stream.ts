@@ -81,8 +81,7 @@ export class SessionStream implements Disposable {
 
   /** Received bytes that are not parsed yet. */
   get backlog(): Backlog {
-    const { unparsedBytes, parsingBytes, parsingLimit } = this.#queue;
-    return { unparsedBytes, parsingBytes, parsingLimit };
+    return this.#queue;
   }
 
   /** Whether the output that is being parsed is live. */

@@ -24,7 +24,7 @@ import { TerminalImages } from "./images.ts";
 import { encodeKey } from "./key-encoding.ts";
 import { MIN_CONTRAST, type Palette, terminalTheme } from "./palette.ts";
 import { QueryGate } from "./query-gate.ts";
-import { TerminalKeys } from "./terminal-keys.ts";
+import { isForEmulator } from "./terminal-keys.ts";
 import { TextSearch } from "./text-search.ts";
 import { TouchInput, type TouchOptions } from "./touch.ts";
 import { openWebgl } from "./webgl.ts";
@@ -102,9 +102,7 @@ export class Emulator implements Disposable {
     terminal.loadAddon(search);
     terminal.loadAddon(new UnicodeGraphemesAddon());
     terminal.loadAddon(webLinks(handlers.onLink));
-    terminal.attachCustomKeyEventHandler(
-      (event) => new TerminalKeys(terminal).handle(event) && !this.#encode(event),
-    );
+    terminal.attachCustomKeyEventHandler((event) => isForEmulator(event, terminal) && !this.#encode(event));
     terminal.onData((data) => {
       if (this.#gate.passes(data)) handlers.onInput(encoder.encode(safeInput(data)));
     });

@@ -2,25 +2,20 @@
 // the browser's paste, which the emulator handles.
 import type { Terminal } from "@xterm/xterm";
 
-export class TerminalKeys {
-  readonly #terminal: Pick<Terminal, "hasSelection" | "clearSelection">;
-
-  constructor(terminal: Pick<Terminal, "hasSelection" | "clearSelection">) {
-    this.#terminal = terminal;
+/** Handles keys of the page. False if the emulator must ignore the key. */
+export function isForEmulator(
+  event: KeyboardEvent,
+  terminal: Pick<Terminal, "hasSelection" | "clearSelection">,
+): boolean {
+  if (isSearchKey(event)) return false;
+  if (!isCopyKey(event)) return true;
+  event.preventDefault();
+  if (event.type === "keydown" && terminal.hasSelection()) {
+    // The emulator answers the copy event with its selection; this works without HTTPS, unlike navigator.clipboard.
+    document.execCommand("copy");
+    terminal.clearSelection();
   }
-
-  /** False if the emulator must ignore the key. */
-  handle(event: KeyboardEvent): boolean {
-    if (isSearchKey(event)) return false;
-    if (!isCopyKey(event)) return true;
-    event.preventDefault();
-    if (event.type === "keydown" && this.#terminal.hasSelection()) {
-      // The emulator answers the copy event with its selection; this works without HTTPS, unlike navigator.clipboard.
-      document.execCommand("copy");
-      this.#terminal.clearSelection();
-    }
-    return false;
-  }
+  return false;
 }
 
 /** Ctrl+Shift+F, Cmd+F, Cmd+Shift+F. Plain Ctrl+F belongs to the program. */
