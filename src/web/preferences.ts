@@ -1,6 +1,7 @@
 // A person's settings on this device. Stored in the browser, never sent.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { z } from "zod";
+import { parseJson } from "../lib/data/json.ts";
 import { SessionId } from "../protocol/schemas/session.ts";
 import type { BrowserStorage, StorageWindow } from "./browser-storage.ts";
 import { PALETTE_NAMES } from "./terminal/emulator/palette.ts";
@@ -12,16 +13,8 @@ const DEFAULT_FONT_SIZE_PX = 14;
 /** Sessions whose clipboard answer is stored; the oldest answer is dropped first. */
 const MAX_CLIPBOARD_ANSWERS = 100;
 
-/** Order of the list of sessions; by machine: at an HQ, otherwise like `newest`. */
-export const ListOrder = z.enum(["machine", "newest", "activity", "name"]);
-export type ListOrder = z.infer<typeof ListOrder>;
-
 /** A font family in CSS syntax between quotes; empty: the page's fonts. */
 export const FontName = z.string().regex(/^[\p{L}\p{N} ._+-]{0,60}$/u);
-export const ThemeChoice = z.enum(["system", ...PALETTE_NAMES]);
-export const Bell = z.enum(["off", "flash", "sound"]);
-/** Whether programs may write to the clipboard (OSC 52). `ask`: once for each session. */
-export const ClipboardPolicy = z.enum(["ask", "allow", "deny"]);
 const ClipboardAnswer = z.object({ id: SessionId, isAllowed: z.boolean() });
 
 /** Notification kinds for sessions that are not visible. */
@@ -33,22 +26,25 @@ const Stored = z.object({
   font: FontName.catch(""),
   /** The icons of Nerd Fonts: a font of 1 MB, loaded when enabled. */
   hasIconFont: z.boolean().catch(false),
-  theme: ThemeChoice.catch("system"),
-  bell: Bell.catch("flash"),
+  theme: z.enum(["system", ...PALETTE_NAMES]).catch("system"),
+  bell: z.enum(["off", "flash", "sound"]).catch("flash"),
   notifications: z.array(NotificationKind).max(NotificationKind.options.length).catch([]),
   /** Follow mode's actions in the repository of a visible session. */
   hasFollowNotices: z.boolean().catch(true),
   copyOnSelect: z.boolean().catch(false),
-  clipboard: ClipboardPolicy.catch("ask"),
+  /** Whether programs may write to the clipboard (OSC 52). `ask`: once for each session. */
+  clipboard: z.enum(["ask", "allow", "deny"]).catch("ask"),
   clipboardAnswers: z.array(ClipboardAnswer).max(MAX_CLIPBOARD_ANSWERS).catch([]),
   /** Sixel and iTerm images. */
   hasImages: z.boolean().catch(false),
   screenReader: z.boolean().catch(false),
   /** At an HQ: the name of the machine of the last started session. */
   machine: z.string().catch(""),
-  order: ListOrder.catch("machine"),
+  /** Of the list of sessions; by machine: at an HQ, otherwise like `newest`. */
+  order: z.enum(["machine", "newest", "activity", "name"]).catch("machine"),
 });
 export type Choices = z.infer<typeof Stored>;
+export type ListOrder = Choices["order"];
 
 export class Preferences {
   readonly #storage: BrowserStorage;
@@ -100,9 +96,5 @@ export class Preferences {
 }
 
 function read(storage: BrowserStorage): Choices {
-  try {
-    return Stored.catch(Stored.parse({})).parse(JSON.parse(storage.get(KEY) ?? "{}"));
-  } catch {
-    return Stored.parse({});
-  }
+  return Stored.catch(Stored.parse({})).parse(parseJson(storage.get(KEY) ?? "{}"));
 }

@@ -3,6 +3,7 @@ import { shareEndpoints } from "../../protocol/endpoints/session.ts";
 import type { Share } from "../../protocol/schemas/share.ts";
 import { routeHash, sessionRoute } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { useServerValue } from "../components/loaded.ts";
 import { accessWords, leftWords } from "../session/sharing/share-words.ts";
@@ -32,14 +33,13 @@ export function LinkList({ page, workspace }: WorkspaceProps): VNode {
             <span class="muted">
               {accessWords(share)} · {leftWords(Date.parse(share.expiresAt), now)} · by {share.createdBy}
             </span>
-            <button
-              type="button"
-              class="button danger-quiet small"
-              aria-label={`Revoke the link to ${name(share)}`}
+            <Button
+              look="danger-quiet small"
+              label={`Revoke the link to ${name(share)}`}
               onClick={() => links.change("The link was not revoked.", () => client.revokeShare(share))}
             >
               Revoke
-            </button>
+            </Button>
           </li>
         ))}
       </ul>

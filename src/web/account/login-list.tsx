@@ -3,6 +3,7 @@ import type { Client } from "../../protocol/client/client.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type { LoginRecord } from "../../protocol/schemas/login.ts";
 import { clientWords } from "../client-words.ts";
+import { Button } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { useServerValue } from "../components/loaded.ts";
 import { agoWords } from "../session/words.ts";
@@ -58,14 +59,9 @@ function LoginItem({ login, now, isOfAll, onEnd }: LoginItemProps): VNode {
       {current ? (
         <span class="badge">this one</span>
       ) : (
-        <button
-          type="button"
-          class="button danger-quiet small"
-          aria-label={`End the login of ${words} from ${address}`}
-          onClick={onEnd}
-        >
+        <Button look="danger-quiet small" label={`End the login of ${words} from ${address}`} onClick={onEnd}>
           End
-        </button>
+        </Button>
       )}
     </li>
   );

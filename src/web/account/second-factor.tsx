@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { BackButton } from "../components/back-button.tsx";
+import { Button, SubmitButton } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { Icon } from "../components/icon.tsx";
 import { useSubmission } from "../components/submission.ts";
@@ -32,9 +33,9 @@ export function SecondFactorView({ login, state }: SecondFactorProps): VNode {
           <div class="card-form">
             <h1>Keep your recovery codes</h1>
             <RecoveryCodes codes={codes} />
-            <button type="button" class="button primary wide" onClick={() => login.goIn()}>
+            <Button look="primary wide" onClick={() => login.goIn()}>
               I have kept them
-            </button>
+            </Button>
           </div>
         )}
       </div>
@@ -104,9 +105,9 @@ function CodeForm({ login }: Pick<SecondFactorProps, "login">): VNode {
         failure={failure}
         required
       />
-      <button type="submit" class="button" disabled={isBusy}>
-        {isBusy ? "Logging in…" : "Log in"}
-      </button>
+      <SubmitButton look="" isBusy={isBusy} busy="Logging in…">
+        Log in
+      </SubmitButton>
     </form>
   );
 }
@@ -143,10 +144,9 @@ function EnrolmentCodeForm({ login, registration }: FirstPasskeyProps): VNode {
         failure={failure}
         required
       />
-      <button type="submit" class="button primary wide" disabled={isBusy}>
-        <Icon name="key" />
-        {isBusy ? "Creating…" : "Create a passkey"}
-      </button>
+      <SubmitButton icon="key" isBusy={isBusy} busy="Creating…">
+        Create a passkey
+      </SubmitButton>
     </form>
   );
 }

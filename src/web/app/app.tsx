@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { SecondFactorView } from "../account/second-factor.tsx";
+import { Button } from "../components/button.tsx";
 import { Icon, Logo } from "../components/icon.tsx";
 import { PanesView } from "../layout/panes-view.tsx";
 import type { Login } from "../login/login.ts";
@@ -72,14 +73,7 @@ function NoticeList({ notices }: { readonly notices: Notices }): VNode {
         <div key={notice.id} class={`notice ${notice.tone}`}>
           <Icon name={notice.tone === "error" ? "warning" : "check"} />
           <span>{notice.text}</span>
-          <button
-            type="button"
-            class="button ghost small"
-            aria-label="Close"
-            onClick={() => notices.close(notice.id)}
-          >
-            <Icon name="close" />
-          </button>
+          <Button look="ghost small" icon="close" label="Close" onClick={() => notices.close(notice.id)} />
         </div>
       ))}
     </div>
@@ -94,9 +88,9 @@ function Uninvited({ login }: { readonly login: Pick<Login, "start"> }): VNode {
         <Logo />
         <h1>This link opens nothing any more</h1>
         <p class="muted">It was revoked, its time is up, or the session was removed.</p>
-        <button type="button" class="button wide" onClick={() => void login.start({})}>
+        <Button look="wide" onClick={() => void login.start({})}>
           Log in
-        </button>
+        </Button>
       </div>
     </main>
   );
@@ -109,9 +103,9 @@ function Unreachable({ error }: { readonly error: unknown }): VNode {
         <Logo />
         <h1>The server does not answer</h1>
         <p class="muted">{error instanceof Error ? error.message : "Nothing is known about the reason."}</p>
-        <button type="button" class="button primary wide" onClick={() => location.reload()}>
+        <Button look="primary wide" onClick={() => location.reload()}>
           Try again
-        </button>
+        </Button>
       </div>
     </main>
   );

@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { ConnectionState } from "../../protocol/client/connection.ts";
 import { Banner } from "../components/banner.tsx";
+import { Button } from "../components/button.tsx";
 import type { Workspace } from "./workspace.ts";
 
 type ConnectionBannerProps = { readonly workspace: Workspace; readonly refusals: number };
@@ -17,14 +18,14 @@ export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps)
   return (
     <Banner words={connectionWords(state, now)} refusals={refusals}>
       {state.kind === "waiting" && (
-        <button type="button" class="button small" onClick={() => workspace.reconnect()}>
+        <Button look="small" onClick={() => workspace.reconnect()}>
           Try now
-        </button>
+        </Button>
       )}
       {state.kind === "closed" && (
-        <button type="button" class="button small" onClick={() => location.reload()}>
+        <Button look="small" onClick={() => location.reload()}>
           Reload
-        </button>
+        </Button>
       )}
     </Banner>
   );

@@ -26,6 +26,15 @@ export class Notices implements Disposable {
     this.told({ tone: "error", text: plain === undefined ? `${what}: ${why}` : `${what}. ${plain}` });
   }
 
+  /** Acts, and shows a failure. */
+  async attempt(what: string, act: () => Promise<unknown>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.failed(what, error);
+    }
+  }
+
   told({ tone, text }: Omit<Notice, "id">): void {
     const repeated = this.#list.value.find((notice) => notice.text === text);
     if (repeated !== undefined) this.close(repeated.id);

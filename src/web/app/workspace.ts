@@ -111,7 +111,7 @@ export class Workspace implements Disposable {
     this.#scope.use(this.#retries());
     if (this.isGuests) this.#scope.defer(effect(() => this.#stayAtShared()));
     this.#scope.use(options.preferences.follow(window));
-    this.#scope.use(this.#wakes());
+    this.#wakeUp();
   }
 
   get connection(): ReadonlySignal<ConnectionState> {
@@ -156,21 +156,23 @@ export class Workspace implements Disposable {
   }
 
   async rename(record: SessionRecord, name: string): Promise<void> {
-    await this.#tell("The session was not renamed", () => this.client.rename(record.id, name));
+    await this.#options.notices.attempt("The session was not renamed", () =>
+      this.client.rename(record.id, name),
+    );
   }
 
   async signal(record: SessionRecord, name: SignalName): Promise<void> {
-    await this.#tell(`${name} was not sent`, () => this.client.kill(record.id, name));
+    await this.#options.notices.attempt(`${name} was not sent`, () => this.client.kill(record.id, name));
   }
 
   /** Ends a session, which stays in the list, also if its program has ended meanwhile. */
   async end(record: SessionRecord): Promise<void> {
-    await this.#tell("The session was not ended", () => this.client.end(record.id));
+    await this.#options.notices.attempt("The session was not ended", () => this.client.end(record.id));
   }
 
   /** Removes an ended session with its recording. */
   async remove(record: SessionRecord): Promise<void> {
-    await this.#tell("The session was not removed", async () => {
+    await this.#options.notices.attempt("The session was not removed", async () => {
       await this.client.call(endpoints.cleanupSession, { params: { id: record.id } });
       this.panes.forget(record.id);
     });
@@ -181,7 +183,7 @@ export class Workspace implements Disposable {
     const cleanUp = async ({ id }: SessionRecord) =>
       void (await this.client.call(endpoints.cleanupSession, { params: { id } }));
     if (records !== undefined) return await this.#each(records, "not removed", cleanUp);
-    await this.#tell("The ended sessions were not removed", async () => {
+    await this.#options.notices.attempt("The ended sessions were not removed", async () => {
       await this.client.call(endpoints.cleanupExited);
     });
   }
@@ -193,17 +195,19 @@ export class Workspace implements Disposable {
 
   /** Sets whether the guests of a link may type. */
   async allowTyping(share: Pick<Share, "id" | "sessionId">, mayType: boolean): Promise<void> {
-    await this.#tell("What guests may do was not changed", async () => {
+    await this.#options.notices.attempt("What guests may do was not changed", async () => {
       await this.client.updateShare(share, mayType ? "type" : "view");
     });
   }
 
   async download(record: SessionRecord): Promise<void> {
-    await this.#tell("The recording was not saved", () => saveRecording(this.client, record));
+    await this.#options.notices.attempt("The recording was not saved", () =>
+      saveRecording(this.client, record),
+    );
   }
 
   async saveText(record: SessionRecord, read: () => Promise<string>): Promise<void> {
-    await this.#tell("The text was not saved", async () =>
+    await this.#options.notices.attempt("The text was not saved", async () =>
       saveFile(new Blob([await read()], { type: "text/plain" }), `${fileName(record)}.txt`),
     );
   }
@@ -291,23 +295,16 @@ export class Workspace implements Disposable {
   }
 
   /** After sleep, or when the network is lost or back, the page does not wait for a timer. */
-  #wakes(): Disposable {
+  #wakeUp(): void {
     const { window } = this.#options;
+    const { signal } = this.#end;
     const wake = (): void => {
       if (window.document.visibilityState === "visible") this.#socket.wake();
     };
     // A server on this machine is still reachable, which a new link proves.
-    const reconnect = (): void => this.#socket.reconnect();
-    window.addEventListener("offline", reconnect);
-    window.addEventListener("online", wake);
-    window.document.addEventListener("visibilitychange", wake);
-    return {
-      [Symbol.dispose]: () => {
-        window.removeEventListener("offline", reconnect);
-        window.removeEventListener("online", wake);
-        window.document.removeEventListener("visibilitychange", wake);
-      },
-    };
+    window.addEventListener("offline", () => this.#socket.reconnect(), { signal });
+    window.addEventListener("online", wake, { signal });
+    window.document.addEventListener("visibilitychange", wake, { signal });
   }
 
   async #each(
@@ -319,14 +316,6 @@ export class Workspace implements Disposable {
     const failures = await actOnEach(records, act, signal);
     if (failures.length === 0 || signal.aborted) return;
     this.#options.notices.failed(`${failures.length} of ${records.length} were ${failure}`, failures[0]);
-  }
-
-  async #tell(failure: string, act: () => Promise<unknown>): Promise<void> {
-    try {
-      await act();
-    } catch (error) {
-      this.#options.notices.failed(failure, error);
-    }
   }
 }
 

@@ -5,6 +5,7 @@ import { serverEndpoints } from "../../protocol/endpoints/server.ts";
 import { type AuditPage, AuditResult } from "../../protocol/schemas/audit.ts";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { useLatest } from "../components/loaded.ts";
 import { ViewFrame } from "../components/view-frame.tsx";
@@ -51,9 +52,9 @@ export function AuditView({ workspace }: WorkspaceProps): VNode {
       <Failure words={failure.value} />
       {pages.value.length > 0 && <AuditTable entries={entries} />}
       {pages.value.at(-1)?.next !== undefined && (
-        <button type="button" class="button" disabled={isBusy.value} onClick={() => void read(pages.peek())}>
+        <Button disabled={isBusy.value} onClick={() => void read(pages.peek())}>
           {isBusy.value ? "Reading…" : "Older entries"}
-        </button>
+        </Button>
       )}
     </ViewFrame>
   );

@@ -1,12 +1,11 @@
 import type { VNode } from "preact";
-import { Icon } from "./icon.tsx";
+import { Button } from "./button.tsx";
 
 /** Leads from a step of the card back to the login. */
 export function BackButton({ onClick }: { readonly onClick: () => void }): VNode {
   return (
-    <button type="button" class="button ghost small card-back" onClick={onClick}>
-      <Icon name="back" />
+    <Button look="ghost small card-back" icon="back" onClick={onClick}>
       Back
-    </button>
+    </Button>
   );
 }

@@ -1,10 +1,11 @@
 import type { VNode } from "preact";
 import { useId } from "preact/hooks";
+import type { Option } from "./select.tsx";
 
 type ChoiceProps<T extends string> = {
   /** The group's label for screen readers. */
   readonly label: string;
-  readonly options: readonly { readonly value: T; readonly words: string }[];
+  readonly options: readonly Option<T>[];
   readonly value: T;
   readonly onChoose: (value: T) => void;
 };

@@ -1,14 +1,34 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { Button, type ButtonProps } from "./button.tsx";
+import { useToggle } from "./toggle.ts";
 
-type ConfirmProps = {
+type Question = {
   readonly question: string;
   readonly detail: string;
   /** The label of the confirming button. */
   readonly yes: string;
   readonly onYes: () => void;
-  readonly onClose: () => void;
 };
+
+/** A button whose action needs a confirmation. */
+export function ConfirmButton({
+  question,
+  detail,
+  yes,
+  onYes,
+  ...button
+}: Question & Omit<ButtonProps, "onClick">): VNode {
+  const asking = useToggle();
+  return (
+    <>
+      <Button {...button} onClick={asking.on} />
+      {asking.isOn && <Confirm {...{ question, detail, yes, onYes }} onClose={asking.off} />}
+    </>
+  );
+}
+
+type ConfirmProps = Question & { readonly onClose: () => void };
 
 /** Asks before an irreversible action. Escape and a click outside cancel. */
 export function Confirm({ question, detail, yes, onYes, onClose }: ConfirmProps): VNode {
@@ -21,9 +41,7 @@ export function Confirm({ question, detail, yes, onYes, onClose }: ConfirmProps)
         <h2 id="confirm-question">{question}</h2>
         <p class="muted">{detail}</p>
         <div class="confirm-buttons">
-          <button type="button" class="button" onClick={close}>
-            Cancel
-          </button>
+          <Button onClick={close}>Cancel</Button>
           <button
             type="button"
             class="button danger"

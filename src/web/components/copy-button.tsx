@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { Icon } from "./icon.tsx";
+import { Button } from "./button.tsx";
 
 type CopyButtonProps = { readonly text: string; readonly label?: string };
 
@@ -14,14 +14,12 @@ export function CopyButton({ text, label = "Copy" }: CopyButtonProps): VNode | u
     copied.value = text;
   };
   return (
-    <button
-      type="button"
-      class="button ghost small"
-      aria-label={isDone ? "Copied" : label}
+    <Button
+      look="ghost small"
+      icon={isDone ? "check" : "copy"}
+      label={isDone ? "Copied" : label}
       title={label}
       onClick={() => void copy().catch(() => undefined)}
-    >
-      <Icon name={isDone ? "check" : "copy"} />
-    </button>
+    />
   );
 }

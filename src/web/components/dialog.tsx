@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import { Icon } from "./icon.tsx";
+import { Button } from "./button.tsx";
 
 type DialogProps = {
   readonly title: string;
@@ -29,14 +29,7 @@ export function Dialog({ title, about, onClose, children }: DialogProps): VNode 
       <div class="confirm-body">
         <header class="share-head">
           <h2 id={titleId}>{title}</h2>
-          <button
-            type="button"
-            class="button ghost small"
-            aria-label="Close"
-            onClick={() => dialog.current?.close()}
-          >
-            <Icon name="close" />
-          </button>
+          <Button look="ghost small" icon="close" label="Close" onClick={() => dialog.current?.close()} />
         </header>
         <p class="muted">{about}</p>
         {children}

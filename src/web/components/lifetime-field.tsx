@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import { SelectField } from "./select.tsx";
 
 type LifetimeFieldProps = {
   readonly label: string;
@@ -8,15 +9,10 @@ type LifetimeFieldProps = {
 /** A form's field `lifetime`, in seconds; the first choice is the default. */
 export function LifetimeField({ label, choices }: LifetimeFieldProps): VNode {
   return (
-    <label class="field">
-      <span>{label}</span>
-      <select name="lifetime">
-        {choices.map(({ seconds, words }) => (
-          <option key={seconds} value={seconds}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </label>
+    <SelectField
+      label={label}
+      name="lifetime"
+      options={choices.map(({ seconds, words }) => ({ value: String(seconds), words }))}
+    />
   );
 }

@@ -9,8 +9,14 @@ export type Submission = {
   readonly onSubmit: (event: TargetedEvent<HTMLFormElement>) => void;
 };
 
-/** Runs the action of a form, once at a time. `otherwise`: the sentence for a failure without a message. */
-export function useSubmission(otherwise: string, act: (fields: FormData) => Promise<void>): Submission {
+/**
+ * Runs the action of a form, once at a time. `otherwise`: the sentence for a failure without a message, or the words for
+ * each failure.
+ */
+export function useSubmission(
+  otherwise: string | ((error: unknown) => string),
+  act: (fields: FormData) => Promise<void>,
+): Submission {
   const isBusy = useSignal(false);
   const failure = useSignal<string | undefined>(undefined);
   const run = async (fields: FormData): Promise<void> => {
@@ -19,7 +25,7 @@ export function useSubmission(otherwise: string, act: (fields: FormData) => Prom
     try {
       await act(fields);
     } catch (error) {
-      failure.value = failureSentence(error, otherwise);
+      failure.value = typeof otherwise === "string" ? failureSentence(error, otherwise) : otherwise(error);
     }
     isBusy.value = false;
   };

@@ -5,6 +5,7 @@ import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { sessionEndpoints } from "../../protocol/endpoints/session.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { SubmitButton } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { useSubmission } from "../components/submission.ts";
 import { TextField } from "../components/text-field.tsx";
@@ -40,9 +41,9 @@ export function DownloadDialog({ workspace, record, onClose }: DownloadDialogPro
           placeholder="build/report.pdf"
           failure={failure}
         />
-        <button type="submit" class="button primary wide" disabled={isBusy}>
-          {isBusy ? "Looking for the file…" : "Download"}
-        </button>
+        <SubmitButton isBusy={isBusy} busy="Looking for the file…">
+          Download
+        </SubmitButton>
       </form>
     </Dialog>
   );

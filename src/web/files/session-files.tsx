@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { RefObject, VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { SessionProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import type { Upload } from "./uploads.ts";
 
@@ -70,9 +71,7 @@ function UploadItem({
         {name}
       </span>
       <progress aria-label={`Sending ${name}`} max={Math.max(size, 1)} value={sentBytes} />
-      <button type="button" class="button ghost small" aria-label={`Cancel ${name}`} onClick={onCancel}>
-        <Icon name="close" />
-      </button>
+      <Button look="ghost small" icon="close" label={`Cancel ${name}`} onClick={onCancel} />
     </li>
   );
 }

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { WorkspaceProps } from "../app/view-props.ts";
-import { Icon } from "../components/icon.tsx";
+import { Button } from "../components/button.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { NewSession } from "../sessions/new-session.tsx";
 import { SessionFinder } from "../sessions/session-finder.tsx";
@@ -22,21 +22,23 @@ export function EmptyPane({ page, workspace, number, isFocused }: EmptyPaneProps
     <section class="empty-pane" aria-label={`Empty pane ${number + 1}`} ref={root}>
       <div class="empty-pane-tools">
         {permissions.has("sessions:create") && (
-          <button type="button" class="button small" aria-pressed={starting.isOn} onClick={starting.flip}>
-            <Icon name={starting.isOn ? "search" : "plus"} />
+          <Button
+            look="small"
+            icon={starting.isOn ? "search" : "plus"}
+            aria-pressed={starting.isOn}
+            onClick={starting.flip}
+          >
             {starting.isOn ? "Choose a session" : "Start a session"}
-          </button>
+          </Button>
         )}
         {panes.areSeveral && (
-          <button
-            type="button"
-            class="button ghost small"
-            aria-label="Close pane"
+          <Button
+            look="ghost small"
+            icon="close"
+            label="Close pane"
             title="Close pane (Ctrl+Shift+X)"
             onClick={() => panes.close(number)}
-          >
-            <Icon name="close" />
-          </button>
+          />
         )}
       </div>
       {starting.isOn ? (

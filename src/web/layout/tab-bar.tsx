@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { nameWords } from "../session/words.ts";
 import { type Layout, MAX_TABS, panesOf, selectTab, type Tab } from "./layout.ts";
@@ -26,29 +27,25 @@ export function TabBar({ workspace, layout }: TabBarProps): VNode {
                 {!isCurrent && hasRung(workspace, tab) && <Icon name="bell" />}
                 <span>{words}</span>
               </a>
-              <button
-                type="button"
-                class="button ghost small"
-                aria-label={`Close tab ${number + 1}`}
+              <Button
+                look="ghost small"
+                icon="close"
+                label={`Close tab ${number + 1}`}
                 title="Close the tab; its sessions keep running"
                 onClick={() => panes.closeTab(number)}
-              >
-                <Icon name="close" />
-              </button>
+              />
             </li>
           );
         })}
       </ul>
-      <button
-        type="button"
-        class="button ghost small"
-        aria-label="New tab"
+      <Button
+        look="ghost small"
+        icon="plus"
+        label="New tab"
         title="New tab"
         disabled={layout.tabs.length >= MAX_TABS}
         onClick={() => panes.addTab()}
-      >
-        <Icon name="plus" />
-      </button>
+      />
     </nav>
   );
 }

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { BackButton } from "../components/back-button.tsx";
+import { SubmitButton } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { useSubmission } from "../components/submission.ts";
 import { TextField } from "../components/text-field.tsx";
@@ -43,9 +44,9 @@ export function LoginQuestionView({ login, state }: LoginQuestionProps): VNode {
             />
           ))}
           <Failure words={failure} />
-          <button type="submit" class="button primary wide" disabled={isBusy}>
-            {isBusy ? "Logging in…" : "Log in"}
-          </button>
+          <SubmitButton isBusy={isBusy} busy="Logging in…">
+            Log in
+          </SubmitButton>
         </form>
       </div>
     </main>

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import type { NewJoinToken } from "../../protocol/schemas/join.ts";
 import type { Page } from "../app/page.ts";
+import { SubmitButton } from "../components/button.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/failure.tsx";
@@ -53,9 +54,9 @@ export function JoinDialog({ page, overview, onClose }: JoinDialogProps): VNode 
           />
           <LifetimeField label="The token works for" choices={LIFETIMES} />
           <Failure words={failure} />
-          <button type="submit" class="button primary wide" disabled={isBusy}>
-            {isBusy ? "Creating…" : "Create a token"}
-          </button>
+          <SubmitButton isBusy={isBusy} busy="Creating…">
+            Create a token
+          </SubmitButton>
         </form>
       ) : (
         <Line page={page} token={made.value} />

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import type { JoinTokenRecord } from "../../protocol/schemas/join.ts";
 import type { Page } from "../app/page.ts";
+import { Button } from "../components/button.tsx";
 import { leftWords } from "../session/sharing/share-words.ts";
 import type { MachineOverview } from "./machine-overview.ts";
 
@@ -10,13 +11,8 @@ type JoinTokensProps = { readonly page: Page; readonly overview: MachineOverview
 export function JoinTokens({ page, overview }: JoinTokensProps): VNode | undefined {
   const tokens = overview.state.value?.tokens ?? [];
   if (tokens.length === 0) return undefined;
-  const revoke = async (token: JoinTokenRecord): Promise<void> => {
-    try {
-      await overview.revokeToken(token);
-    } catch (error) {
-      page.notices.failed("The join token was not revoked", error);
-    }
-  };
+  const revoke = (token: JoinTokenRecord): void =>
+    void page.notices.attempt("The join token was not revoked", () => overview.revokeToken(token));
   return (
     <section aria-labelledby="join-tokens">
       <h2 id="join-tokens">Join tokens</h2>
@@ -25,14 +21,13 @@ export function JoinTokens({ page, overview }: JoinTokensProps): VNode | undefin
           <li key={token.id}>
             <span class="mono">{token.name}</span>
             <span class="muted">{tokenWords(token, page.clock.now.value)}</span>
-            <button
-              type="button"
-              class="button danger-quiet small"
-              aria-label={`Revoke the join token for ${token.name}`}
-              onClick={() => void revoke(token)}
+            <Button
+              look="danger-quiet small"
+              label={`Revoke the join token for ${token.name}`}
+              onClick={() => revoke(token)}
             >
               Revoke
-            </button>
+            </Button>
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import type { SessionProps } from "../app/view-props.ts";
 import { Banner } from "../components/banner.tsx";
+import { Button } from "../components/button.tsx";
 
 /**
  * Shown while the open session is unavailable: at an HQ while its machine is unreachable and until the session is back,
@@ -20,9 +21,9 @@ export function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): 
   return (
     <Banner words={words} refusals={open.reachability.refusals.value}>
       {!isAway && (
-        <button type="button" class="button small" onClick={() => open.retry()}>
+        <Button look="small" onClick={() => open.retry()}>
           Try again
-        </button>
+        </Button>
       )}
     </Banner>
   );

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
-import { Confirm } from "../components/confirm.tsx";
-import { useToggle } from "../components/toggle.ts";
+import { Button } from "../components/button.tsx";
+import { ConfirmButton } from "../components/confirm.tsx";
 import { agoWords } from "../session/words.ts";
 import type { MachineLine, MachineState } from "./machine-lines.ts";
 import type { MachineOverview } from "./machine-overview.ts";
@@ -73,43 +73,28 @@ function Numbers({ page, line, hqVersion }: MachineItemProps): VNode {
 
 function Actions({ page, workspace, line, overview }: MachineItemProps): VNode {
   const { name, state, hasKey } = line;
-  const revoking = useToggle();
-  const attempt = async (failure: string, act: () => Promise<void>): Promise<void> => {
-    try {
-      await act();
-    } catch (error) {
-      page.notices.failed(failure, error);
-    }
-  };
   const isCordoned = state === "cordoned";
   const verb = isCordoned ? "Uncordon" : "Cordon";
   const cordon = (): void =>
-    void attempt(`${name} was not changed`, () => overview.cordon(name, !isCordoned));
+    void page.notices.attempt(`${name} was not changed`, () => overview.cordon(name, !isCordoned));
   return (
     <div class="machine-actions">
       {workspace.permissions.has("servers:cordon") && (state === "up" || isCordoned) && (
-        <button type="button" class="button small" aria-label={`${verb} ${name}`} onClick={cordon}>
+        <Button look="small" label={`${verb} ${name}`} onClick={cordon}>
           {verb}
-        </button>
+        </Button>
       )}
       {hasKey && (
-        <button
-          type="button"
-          class="button danger-quiet small"
-          aria-label={`Revoke the key of ${name}`}
-          onClick={revoking.on}
-        >
-          Revoke key…
-        </button>
-      )}
-      {revoking.isOn && (
-        <Confirm
+        <ConfirmButton
+          look="danger-quiet small"
+          label={`Revoke the key of ${name}`}
           question={`Revoke the key of ${name}?`}
           detail="The machine can register no more, and needs a new join token to come back. Its sessions keep running there."
           yes="Revoke"
-          onYes={() => void attempt("The key was not revoked", () => overview.revokeKey(name))}
-          onClose={revoking.off}
-        />
+          onYes={() => void page.notices.attempt("The key was not revoked", () => overview.revokeKey(name))}
+        >
+          Revoke key…
+        </ConfirmButton>
       )}
     </div>
   );

@@ -35,8 +35,7 @@ export type FleetStatus = {
   readonly sessions: readonly SessionRecord[];
 };
 
-export const ORDERS = ["name", "load", "latency", "sessions"] as const;
-export type MachineOrder = (typeof ORDERS)[number];
+export type MachineOrder = "name" | "load" | "latency" | "sessions";
 
 /** The HQ itself first, if it has sessions. */
 export function machineLines({ health, remotes, keys, sessions }: FleetStatus): readonly MachineLine[] {

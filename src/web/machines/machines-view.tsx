@@ -1,10 +1,11 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
-import { Icon } from "../components/icon.tsx";
+import { type Option, Select } from "../components/select.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { ViewFrame } from "../components/view-frame.tsx";
 import { failureSentence } from "../sentence.ts";
@@ -12,15 +13,15 @@ import { Rows } from "../sessions/rows.tsx";
 import { JoinDialog } from "./join-dialog.tsx";
 import { JoinTokens } from "./join-tokens.tsx";
 import { MachineItem } from "./machine-item.tsx";
-import { chosenLines, type MachineOrder, machineLines, ORDERS } from "./machine-lines.ts";
+import { chosenLines, type MachineOrder, machineLines } from "./machine-lines.ts";
 import { MachineOverview } from "./machine-overview.ts";
 
-const ORDER_WORDS: Readonly<Record<MachineOrder, string>> = {
-  name: "By name",
-  load: "Highest load",
-  latency: "Slowest",
-  sessions: "Most sessions",
-};
+const ORDERS: readonly Option<MachineOrder>[] = [
+  { value: "name", words: "By name" },
+  { value: "load", words: "Highest load" },
+  { value: "latency", words: "Slowest" },
+  { value: "sessions", words: "Most sessions" },
+];
 
 /** All machines of an HQ, and adding machines. */
 export function MachinesView({ page, workspace }: WorkspaceProps): VNode {
@@ -35,10 +36,9 @@ export function MachinesView({ page, workspace }: WorkspaceProps): VNode {
       back={{ href: routeHash({ view: "list" }), words: "Sessions" }}
       actions={
         mayManage && (
-          <button type="button" class="button primary small" onClick={joining.on}>
-            <Icon name="plus" />
+          <Button look="primary small" icon="plus" onClick={joining.on}>
             Add a machine…
-          </button>
+          </Button>
         )
       }
     >
@@ -82,7 +82,14 @@ function MachineTable({ page, workspace, overview }: MachineTableProps): VNode |
             filter.value = currentTarget.value;
           }}
         />
-        <OrderField order={order} />
+        <Select
+          label="Order of machines"
+          options={ORDERS}
+          value={order.value}
+          onChoose={(chosen) => {
+            order.value = chosen;
+          }}
+        />
       </div>
       <p class="muted" aria-live="polite">
         {shown.length === lines.length ? lines.length : `${shown.length} of ${lines.length}`} machines
@@ -100,24 +107,6 @@ function MachineTable({ page, workspace, overview }: MachineTableProps): VNode |
         )}
       />
     </>
-  );
-}
-
-function OrderField({ order }: { readonly order: Signal<MachineOrder> }): VNode {
-  return (
-    <select
-      aria-label="Order of machines"
-      value={order.value}
-      onChange={({ currentTarget }) => {
-        order.value = ORDERS.find((each) => each === currentTarget.value) ?? "name";
-      }}
-    >
-      {ORDERS.map((each) => (
-        <option key={each} value={each}>
-          {ORDER_WORDS[each]}
-        </option>
-      ))}
-    </select>
   );
 }
 

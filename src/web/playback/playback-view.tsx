@@ -3,9 +3,11 @@ import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { routeHash, sessionRoute } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Icon } from "../components/icon.tsx";
-import { RecordingPlayback } from "./recording-playback.ts";
+import { Select } from "../components/select.tsx";
+import { type IdleLimit, RecordingPlayback } from "./recording-playback.ts";
 
 const SEEK_S = 5;
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
@@ -99,15 +101,14 @@ type ExportProps = { readonly label: string; readonly onExport: () => Promise<vo
 
 function Export({ label, onExport }: ExportProps): VNode {
   return (
-    <button
-      type="button"
-      class="button ghost small"
+    <Button
+      look="ghost small"
+      icon="download"
       title={`Save the recording as ${label === "Text" ? "text" : "asciicast"}`}
       onClick={() => void onExport()}
     >
-      <Icon name="download" />
       {label}
-    </button>
+    </Button>
   );
 }
 
@@ -162,35 +163,25 @@ function Position({ playback }: PlaybackProps): VNode {
 
 function Speed({ playback }: PlaybackProps): VNode {
   return (
-    <select
-      aria-label="Speed"
+    <Select
+      label="Speed"
+      options={SPEEDS.map((speed) => ({ value: String(speed), words: `${speed}×` }))}
       value={String(playback.speed.value)}
-      onChange={({ currentTarget }) => playback.setSpeed(Number(currentTarget.value))}
-    >
-      {SPEEDS.map((speed) => (
-        <option key={speed} value={String(speed)}>
-          {speed}×
-        </option>
-      ))}
-    </select>
+      onChoose={(speed) => playback.setSpeed(Number(speed))}
+    />
   );
 }
 
 function Idle({ playback }: PlaybackProps): VNode {
+  const words = (limit: IdleLimit): string =>
+    limit === undefined ? "All pauses" : `Pauses up to ${limit} s`;
   return (
-    <select
-      aria-label="Pauses"
+    <Select
+      label="Pauses"
+      options={IDLE_LIMITS.map((limit) => ({ value: String(limit), words: words(limit) }))}
       value={String(playback.idleLimit.value)}
-      onChange={({ currentTarget }) =>
-        playback.setIdleLimit(IDLE_LIMITS.find((limit) => String(limit) === currentTarget.value))
-      }
-    >
-      {IDLE_LIMITS.map((limit) => (
-        <option key={limit} value={String(limit)}>
-          {limit === undefined ? "All pauses" : `Pauses up to ${limit} s`}
-        </option>
-      ))}
-    </select>
+      onChoose={(value) => playback.setIdleLimit(IDLE_LIMITS.find((limit) => String(limit) === value))}
+    />
   );
 }
 

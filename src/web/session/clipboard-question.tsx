@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import type { ClipboardRequests } from "../terminal/clipboard-requests.ts";
 
@@ -21,12 +22,12 @@ export function ClipboardQuestion({ requests }: { readonly requests: ClipboardRe
         {isCut && "…"}
       </code>
       <p class="clipboard-answers">
-        <button type="button" class="button small" onClick={() => requests.answer(false)}>
+        <Button look="small" onClick={() => requests.answer(false)}>
           Never here
-        </button>
-        <button type="button" class="button small primary" onClick={() => requests.answer(true)}>
+        </Button>
+        <Button look="small primary" onClick={() => requests.answer(true)}>
           Allow in this session
-        </button>
+        </Button>
       </p>
     </section>
   );

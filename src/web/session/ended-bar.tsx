@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import type { SessionProps } from "../app/view-props.ts";
-import { Icon } from "../components/icon.tsx";
-import { ageWords, type Ending, endingBadge, endingTone, endingWords } from "./words.ts";
+import { Button } from "../components/button.tsx";
+import { agoWords, type Ending, endingBadge, endingTone, endingWords } from "./words.ts";
 
 /** How the program ended, and the possible actions. */
 export function EndedBar({
@@ -18,13 +18,11 @@ export function EndedBar({
   const again = async (): Promise<void> => {
     if (record === undefined) return;
     isBusy.value = true;
-    try {
-      const { command, cwd, name, cols, rows, remoteId } = record;
-      const machine = remoteId === undefined ? {} : { remoteId };
-      await workspace.start({ command, cwd, name, cols, rows, ...machine });
-    } catch (error) {
-      page.notices.failed("The session could not be started", error);
-    }
+    const { command, cwd, name, cols, rows, remoteId } = record;
+    const machine = remoteId === undefined ? {} : { remoteId };
+    await page.notices.attempt("The session could not be started", () =>
+      workspace.start({ command, cwd, name, cols, rows, ...machine }),
+    );
     isBusy.value = false;
   };
   return (
@@ -33,29 +31,20 @@ export function EndedBar({
       <div class="ended-words">
         <strong>{what}</strong>
         {record?.exitedAt !== undefined && (
-          <span class="muted">
-            {" "}
-            · {agoWords(ageWords(Date.parse(record.exitedAt), page.clock.now.value))}
-          </span>
+          <span class="muted"> · {agoWords(Date.parse(record.exitedAt), page.clock.now.value)}</span>
         )}
         <p class="muted">{why}</p>
       </div>
       {record !== undefined && (
-        <button type="button" class="button" onClick={() => workspace.panes.show(record.id, 0)}>
-          <Icon name="play" />
+        <Button icon="play" onClick={() => workspace.panes.show(record.id, 0)}>
           Play
-        </button>
+        </Button>
       )}
       {record !== undefined && workspace.permissions.has("sessions:create") && (
-        <button type="button" class="button" disabled={isBusy.value} onClick={() => void again()}>
-          <Icon name="again" />
+        <Button icon="again" disabled={isBusy.value} onClick={() => void again()}>
           Start again
-        </button>
+        </Button>
       )}
     </div>
   );
-}
-
-function agoWords(age: string): string {
-  return age === "just now" ? age : `${age} ago`;
 }

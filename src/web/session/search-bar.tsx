@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedKeyboardEvent, VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { Icon } from "../components/icon.tsx";
+import { Button } from "../components/button.tsx";
 import type { Found, TextSearch } from "../terminal/emulator/text-search.ts";
 
 type SearchBarProps = {
@@ -55,11 +55,7 @@ type SearchButtonProps = {
 };
 
 function SearchButton({ icon, label, onClick }: SearchButtonProps): VNode {
-  return (
-    <button type="button" class="button ghost small" aria-label={label} title={label} onClick={onClick}>
-      <Icon name={icon} />
-    </button>
-  );
+  return <Button look="ghost small" icon={icon} label={label} title={label} onClick={onClick} />;
 }
 
 function foundWords(text: string, found: Found | undefined): string {

@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/confirm.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Branch } from "./branch.tsx";
@@ -54,25 +55,15 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
       </div>
       <div class="session-tools">
         <Viewers workspace={workspace} open={open} />
-        <button
-          type="button"
-          class="button ghost"
-          aria-label="Search"
-          title="Search (Ctrl+Shift+F)"
-          onClick={onSearch}
-        >
-          <Icon name="search" />
-        </button>
+        <Button look="ghost" icon="search" label="Search" title="Search (Ctrl+Shift+F)" onClick={onSearch} />
         {phase === "running" && (
-          <button
-            type="button"
-            class="button ghost wide-only"
-            aria-label="Go back in time"
+          <Button
+            look="ghost wide-only"
+            icon="history"
+            label="Go back in time"
             title="Go back in time (Ctrl+Shift+H)"
             onClick={() => workspace.panes.goBackInTime(open.id)}
-          >
-            <Icon name="history" />
-          </button>
+          />
         )}
         <SessionMenu page={page} workspace={workspace} open={open} record={record} />
         {record !== undefined && workspace.permissions.has("sessions:manage") && (
@@ -156,10 +147,9 @@ function EndButton({ workspace, record }: RecordProps): VNode {
   };
   return (
     <>
-      <button type="button" class="button danger-quiet" aria-label={word} onClick={ask}>
-        <Icon name={isEnded ? "trash" : "stop"} />
+      <Button look="danger-quiet" icon={isEnded ? "trash" : "stop"} label={word} onClick={ask}>
         <span class="wide-only">{word}</span>
-      </button>
+      </Button>
       {asked && (
         <Confirm
           question={`${asked} “${nameWords(record)}”?`}

@@ -1,9 +1,10 @@
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { SessionProps, WorkspaceProps } from "../app/view-props.ts";
-import { Icon } from "../components/icon.tsx";
+import { Button } from "../components/button.tsx";
+import { Icon, type IconName } from "../components/icon.tsx";
 import { useLoaded } from "../components/loaded.ts";
 import { useToggle } from "../components/toggle.ts";
 import type { Uploads } from "../files/uploads.ts";
@@ -37,33 +38,37 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
   };
   return (
     <div class="menu-root" ref={root}>
-      <button
-        type="button"
-        class="button ghost"
-        aria-label="More"
-        aria-expanded={menu.isOn}
-        onClick={menu.flip}
-      >
-        <Icon name="more" />
-      </button>
+      <Button look="ghost" icon="more" label="More" aria-expanded={menu.isOn} onClick={menu.flip} />
       {menu.isOn && (
         <div class="menu" ref={keepInWindow}>
-          {record !== undefined && mayShare && <ShareItem onClick={closing(sharing.on)} />}
-          {mayHaveFiles && <FileItems open={open} closing={closing} onDownload={downloading.on} />}
+          {record !== undefined && mayShare && (
+            <MenuItem icon="share" onClick={closing(sharing.on)}>
+              Share…
+            </MenuItem>
+          )}
+          {mayHaveFiles && open.phase.value.kind === "running" && (
+            <MenuItem icon="upload" onClick={closing(() => chooseFiles(open.uploads))}>
+              Send a file…
+            </MenuItem>
+          )}
+          {mayHaveFiles && (
+            <MenuItem icon="download" onClick={closing(downloading.on)}>
+              Download a file…
+            </MenuItem>
+          )}
           {record?.gitRepoPath !== undefined && workspace.permissions.has("repositories:use") && (
             <a class="menu-item" href={routeHash({ view: "worktrees", id: record.id })}>
               <Icon name="branch" />
               Worktrees and follow mode
             </a>
           )}
-          {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
+          {record !== undefined && <Actions workspace={workspace} record={record} closing={closing} />}
           {!workspace.isGuests && (
             <LayoutItems panes={workspace.panes} isNarrow={page.narrow.matches.value} onDone={menu.off} />
           )}
-          <button type="button" class="menu-item" onClick={closing(settings.on)}>
-            <Icon name="settings" />
+          <MenuItem icon="settings" onClick={closing(settings.on)}>
             Settings…
-          </button>
+          </MenuItem>
           <p class="menu-hint">
             <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
             searches, <kbd>H</kbd> goes back in time, <kbd>K</kbd> finds a session, <kbd>↓</kbd> <kbd>↑</kbd>{" "}
@@ -83,26 +88,18 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
   );
 }
 
-type FileItemsProps = Pick<SessionProps, "open"> & {
-  /** Closes the menu first. */
-  readonly closing: (act: () => void) => () => void;
-  readonly onDownload: () => void;
+type MenuItemProps = {
+  readonly icon?: IconName;
+  readonly onClick: () => void;
+  readonly children: ComponentChildren;
 };
 
-function FileItems({ open, closing, onDownload }: FileItemsProps): VNode {
+function MenuItem({ icon, onClick, children }: MenuItemProps): VNode {
   return (
-    <>
-      {open.phase.value.kind === "running" && (
-        <button type="button" class="menu-item" onClick={closing(() => chooseFiles(open.uploads))}>
-          <Icon name="upload" />
-          Send a file…
-        </button>
-      )}
-      <button type="button" class="menu-item" onClick={closing(onDownload)}>
-        <Icon name="download" />
-        Download a file…
-      </button>
-    </>
+    <button type="button" class="menu-item" onClick={onClick}>
+      {icon !== undefined && <Icon name={icon} />}
+      {children}
+    </button>
   );
 }
 
@@ -126,18 +123,10 @@ function Download({ page, ...props }: DownloadProps): VNode | undefined {
   return code && <code.DownloadDialog {...props} />;
 }
 
-function ShareItem({ onClick }: { readonly onClick: () => void }): VNode {
-  return (
-    <button type="button" class="menu-item" onClick={onClick}>
-      <Icon name="share" />
-      Share…
-    </button>
-  );
-}
-
 type ActionsProps = Pick<SessionProps, "workspace"> & {
   readonly record: SessionRecord;
-  readonly onDone: () => void;
+  /** Closes the menu first. */
+  readonly closing: (act: () => void) => () => void;
 };
 
 const SIGNALS = [
@@ -146,53 +135,28 @@ const SIGNALS = [
   { name: "SIGKILL", words: "Kill" },
 ] as const;
 
-function Actions({ workspace, record, onDone }: ActionsProps): VNode {
-  const act = (action: () => Promise<void>) => () => {
-    onDone();
-    void action();
-  };
+function Actions({ workspace, record, closing }: ActionsProps): VNode {
+  const isRunning = record.status !== "exited";
   return (
     <>
-      <button
-        type="button"
-        class="menu-item"
-        onClick={() => {
-          onDone();
-          workspace.panes.show(record.id, 0);
-        }}
-      >
-        <Icon name="play" />
+      <MenuItem icon="play" onClick={closing(() => workspace.panes.show(record.id, 0))}>
         Play the recording
-      </button>
-      {record.status !== "exited" && (
-        <button
-          type="button"
-          class="menu-item"
-          onClick={() => {
-            onDone();
-            workspace.panes.goBackInTime(record.id);
-          }}
-        >
-          <Icon name="history" />
+      </MenuItem>
+      {isRunning && (
+        <MenuItem icon="history" onClick={closing(() => workspace.panes.goBackInTime(record.id))}>
           Go back in time
-        </button>
+        </MenuItem>
       )}
-      <button type="button" class="menu-item" onClick={act(() => workspace.download(record))}>
-        <Icon name="download" />
+      <MenuItem icon="download" onClick={closing(() => void workspace.download(record))}>
         Download the recording
-      </button>
-      {record.status !== "exited" &&
+      </MenuItem>
+      {isRunning &&
         workspace.permissions.has("sessions:manage") &&
         SIGNALS.map(({ name, words }) => (
-          <button
-            key={name}
-            type="button"
-            class="menu-item"
-            onClick={act(() => workspace.signal(record, name))}
-          >
+          <MenuItem key={name} onClick={closing(() => void workspace.signal(record, name))}>
             <span class="menu-signal">{words}</span>
             <code>{name}</code>
-          </button>
+          </MenuItem>
         ))}
     </>
   );
@@ -206,34 +170,31 @@ type LayoutItemsProps = {
 
 /** Other panes and tabs beside this one. */
 function LayoutItems({ panes, isNarrow, onDone }: LayoutItemsProps): VNode {
-  const items = [
-    ...(isNarrow
-      ? []
-      : [
-          { words: "Split right", icon: "splitRight", act: () => panes.split("row") } as const,
-          { words: "Split down", icon: "splitDown", act: () => panes.split("column") } as const,
-        ]),
-    { words: "New tab", icon: "tab", act: () => panes.addTab() } as const,
-    ...(panes.areSeveral
-      ? [{ words: "Close pane", icon: "close", act: () => panes.closeFocused() } as const]
-      : []),
-  ];
+  // The new pane takes the focus.
+  const closing = (act: () => void) => (): void => {
+    onDone();
+    act();
+  };
   return (
     <>
-      {items.map(({ words, icon, act }) => (
-        <button
-          key={words}
-          type="button"
-          class="menu-item"
-          onClick={() => {
-            onDone();
-            act();
-          }}
-        >
-          <Icon name={icon} />
-          {words}
-        </button>
-      ))}
+      {!isNarrow && (
+        <>
+          <MenuItem icon="splitRight" onClick={closing(() => panes.split("row"))}>
+            Split right
+          </MenuItem>
+          <MenuItem icon="splitDown" onClick={closing(() => panes.split("column"))}>
+            Split down
+          </MenuItem>
+        </>
+      )}
+      <MenuItem icon="tab" onClick={closing(() => panes.addTab())}>
+        New tab
+      </MenuItem>
+      {panes.areSeveral && (
+        <MenuItem icon="close" onClick={closing(() => panes.closeFocused())}>
+          Close pane
+        </MenuItem>
+      )}
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionProps } from "../app/view-props.ts";
-import { Icon } from "../components/icon.tsx";
+import { Button } from "../components/button.tsx";
 import { useLoaded } from "../components/loaded.ts";
 import { SessionFiles } from "../files/session-files.tsx";
 import { MachineBanner } from "../machines/machine-banner.tsx";
@@ -121,15 +121,14 @@ function SizeChip({ sizing }: { readonly sizing: Sizing }): VNode | undefined {
   const size = sizing.foreign.value;
   if (size === undefined) return undefined;
   return (
-    <button
-      type="button"
-      class="button small chip"
+    <Button
+      look="small chip"
+      icon="fit"
       title="Another window set this size. Resize the session to fit this window."
       onClick={() => sizing.fit()}
     >
-      <Icon name="fit" />
       {size.cols} × {size.rows} · Fit to my window
-    </button>
+    </Button>
   );
 }
 
@@ -145,12 +144,10 @@ function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
       </p>
       {workspace.panes.areSeveral && (
         <div class="missing-ways">
-          <button type="button" class="button primary" onClick={() => workspace.panes.empty()}>
+          <Button look="primary" onClick={() => workspace.panes.empty()}>
             Choose another session
-          </button>
-          <button type="button" class="button" onClick={() => workspace.panes.closeFocused()}>
-            Close pane
-          </button>
+          </Button>
+          <Button onClick={() => workspace.panes.closeFocused()}>Close pane</Button>
         </div>
       )}
       {!workspace.panes.areSeveral && workspace.permissions.has("sessions:create") && (

@@ -1,12 +1,10 @@
 // Filter and order of the list of sessions.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { z } from "zod";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { Choices, ListOrder } from "../preferences.ts";
 import { commandWords } from "../session/words.ts";
 
-export const StateFilter = z.enum(["all", "running", "ended"]);
-export type StateFilter = z.infer<typeof StateFilter>;
+export type StateFilter = "all" | "running" | "ended";
 
 export type ListFilterOptions = {
   readonly all: ReadonlySignal<readonly SessionRecord[] | undefined>;

@@ -2,20 +2,24 @@ import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
-import { Confirm } from "../components/confirm.tsx";
-import { useToggle } from "../components/toggle.ts";
-import { ListOrder } from "../preferences.ts";
-import { StateFilter } from "./list-filter.ts";
+import { ConfirmButton } from "../components/confirm.tsx";
+import { type Option, Select } from "../components/select.tsx";
+import type { ListOrder } from "../preferences.ts";
+import type { StateFilter } from "./list-filter.ts";
 
 /** A list up to this length needs no filter. */
 const SHORT = 6;
 
-const ORDERS = {
-  newest: "Newest first",
-  activity: "Last active first",
-  name: "By name",
-} as const;
-const STATES = { all: "All states", running: "Running", ended: "Ended" } as const;
+const ORDERS: readonly Option<ListOrder>[] = [
+  { value: "newest", words: "Newest first" },
+  { value: "activity", words: "Last active first" },
+  { value: "name", words: "By name" },
+];
+const STATES: readonly Option<StateFilter>[] = [
+  { value: "all", words: "All states" },
+  { value: "running", words: "Running" },
+  { value: "ended", words: "Ended" },
+];
 
 /** Above a longer list: its filter, its order, and actions on all shown sessions. */
 export function ListTools({ page, workspace }: WorkspaceProps): VNode | undefined {
@@ -38,37 +42,25 @@ export function ListTools({ page, workspace }: WorkspaceProps): VNode | undefine
           filter.text.value = currentTarget.value;
         }}
       />
-      <select
-        aria-label="State"
+      <Select
+        label="State"
+        options={STATES}
         value={filter.state.value}
-        onChange={({ currentTarget }) => {
-          filter.state.value = StateFilter.parse(currentTarget.value);
+        onChoose={(state) => {
+          filter.state.value = state;
         }}
-      >
-        <Options words={STATES} />
-      </select>
-      <select
-        aria-label="Order"
+      />
+      <Select
+        label="Order"
+        options={isHq ? [{ value: "machine", words: "By machine" }, ...ORDERS] : ORDERS}
         value={order === "machine" && !isHq ? "newest" : order}
-        onChange={({ currentTarget }) =>
-          page.preferences.change({ order: ListOrder.parse(currentTarget.value) })
-        }
-      >
-        <Options words={isHq ? { machine: "By machine", ...ORDERS } : ORDERS} />
-      </select>
+        onChoose={(chosen) => page.preferences.change({ order: chosen })}
+      />
       {filter.isOn.value && running.length > 0 && permissions.has("sessions:manage") && (
         <EndShown workspace={workspace} running={running} />
       )}
     </search>
   );
-}
-
-function Options({ words }: { readonly words: Readonly<Record<string, string>> }): readonly VNode[] {
-  return Object.entries(words).map(([value, text]) => (
-    <option key={value} value={value}>
-      {text}
-    </option>
-  ));
 }
 
 /** The list gets no events for output, so its times are requested while the order depends on them. */
@@ -88,22 +80,16 @@ function useActivity({ page, workspace }: WorkspaceProps): void {
 type EndShownProps = Pick<WorkspaceProps, "workspace"> & { readonly running: readonly SessionRecord[] };
 
 function EndShown({ workspace, running }: EndShownProps): VNode {
-  const question = useToggle();
-  const sessions = running.length === 1 ? "session" : "sessions";
+  const words = `${running.length} ${running.length === 1 ? "session" : "sessions"}`;
   return (
-    <>
-      <button type="button" class="button small" onClick={question.on}>
-        End {running.length} {sessions}
-      </button>
-      {question.isOn && (
-        <Confirm
-          question={`End ${running.length} ${sessions}?`}
-          detail="These are all running sessions that the filter shows. Their programs get SIGHUP, and SIGKILL if they still run after three seconds. The recordings are kept."
-          yes="End"
-          onYes={() => void workspace.endAll(running)}
-          onClose={question.off}
-        />
-      )}
-    </>
+    <ConfirmButton
+      look="small"
+      question={`End ${words}?`}
+      detail="These are all running sessions that the filter shows. Their programs get SIGHUP, and SIGKILL if they still run after three seconds. The recordings are kept."
+      yes="End"
+      onYes={() => void workspace.endAll(running)}
+    >
+      End {words}
+    </ConfirmButton>
   );
 }

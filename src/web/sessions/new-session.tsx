@@ -1,11 +1,13 @@
-import { useSignal } from "@preact/signals";
-import type { RefObject, TargetedEvent, VNode } from "preact";
+import type { RefObject, VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { CreateSessionBody } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { SubmitButton } from "../components/button.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
+import { Failure } from "../components/failure.tsx";
 import { Icon } from "../components/icon.tsx";
+import { useSubmission } from "../components/submission.ts";
 import { joinCommand } from "../machines/join-command.ts";
 import type { Machine } from "../machines/machine-list.ts";
 import { plainWords } from "../machines/outage.ts";
@@ -68,26 +70,15 @@ type SessionFormProps = WorkspaceProps & {
 };
 
 function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNode {
-  const failure = useSignal<string | undefined>(undefined);
-  const isBusy = useSignal(false);
   const command = useRef<HTMLInputElement>(null);
   useEffect(() => command.current?.focus({ preventScroll: true }), []);
-  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    isBusy.value = true;
-    failure.value = undefined;
-    try {
-      const fields = new FormData(event.currentTarget);
-      const size = estimateSize(pane.current ?? document.body, page.preferences.current.peek());
-      await workspace.start({ ...requestOf(fields), ...size });
-    } catch (error) {
-      failure.value = failureWords(error);
-    }
-    isBusy.value = false;
-  };
+  const { isBusy, failure, onSubmit } = useSubmission(failureWords, async (fields) => {
+    const size = estimateSize(pane.current ?? document.body, page.preferences.current.peek());
+    await workspace.start({ ...requestOf(fields), ...size });
+  });
   const place = machines === undefined ? "the server" : "the machine";
   return (
-    <form class="new-form" onSubmit={(event) => void submit(event)}>
+    <form class="new-form" onSubmit={onSubmit}>
       <h1>Start a session</h1>
       <p class="muted">It runs on {place} and keeps running after you close this page.</p>
       {machines !== undefined && <MachineField machines={machines} preferences={page.preferences} />}
@@ -105,13 +96,10 @@ function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNo
           <input name="name" placeholder="same as the command" maxLength={256} {...PLAIN_TEXT} />
         </label>
       </div>
-      <p class="failure" role="alert">
-        {failure.value !== undefined && <Icon name="warning" />}
-        {failure}
-      </p>
-      <button type="submit" class="button primary wide" disabled={isBusy.value}>
-        {isBusy.value ? "Starting…" : "Start"}
-      </button>
+      <Failure words={failure} />
+      <SubmitButton isBusy={isBusy} busy="Starting…">
+        Start
+      </SubmitButton>
     </form>
   );
 }

@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { groupByMachine, type MachineGroup } from "../machines/machine-group.ts";
 import type { Machine } from "../machines/machine-list.ts";
@@ -89,15 +90,13 @@ function GroupAction({
   if (!isHere) {
     const label = `Hide ${name}`;
     return (
-      <button
-        type="button"
-        class="button ghost small"
-        aria-label={label}
+      <Button
+        look="ghost small"
+        icon="close"
+        label={label}
         title={label}
         onClick={() => workspace.machines.forget(name)}
-      >
-        <Icon name="close" />
-      </button>
+      />
     );
   }
   if (!workspace.permissions.has("sessions:create")) return undefined;

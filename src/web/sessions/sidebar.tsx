@@ -4,6 +4,7 @@ import { Avatar } from "../account/avatar.tsx";
 import { PasskeyDialog } from "../account/passkey-dialog.tsx";
 import { routeHash } from "../app/route.ts";
 import type { UserAccess, WorkspaceProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Icon, type IconName, Logo } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { Settings } from "../settings/settings.tsx";
@@ -31,14 +32,7 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
           <Logo />
           <Title class="brand-name">ttyhq</Title>
         </a>
-        <a
-          class="button ghost small"
-          href={routeHash({ view: "previews" })}
-          aria-label="Previews"
-          title="Previews of all sessions"
-        >
-          <Icon name="grid" />
-        </a>
+        <ViewLink view="previews" label="Previews" title="Previews of all sessions" icon="grid" />
         {workspace.machines.all.value !== undefined && (
           <ViewLink view="machines" label="Machines" icon="machine" />
         )}
@@ -71,15 +65,13 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
               icon="key"
               dialog={(onClose) => <PasskeyDialog client={workspace.client} onClose={onClose} />}
             />
-            <button
-              type="button"
-              class="button ghost small"
-              aria-label="Log out"
+            <Button
+              look="ghost small"
+              icon="exit"
+              label="Log out"
               title="Log out"
               onClick={() => void page.login.logOut()}
-            >
-              <Icon name="exit" />
-            </button>
+            />
           </>
         )}
         {access.kind === "known" && access.logoutPath !== undefined && (
@@ -93,14 +85,15 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
 }
 
 type ViewLinkProps = {
-  readonly view: "account" | "audit" | "machines";
+  readonly view: "account" | "audit" | "machines" | "previews";
   readonly label: string;
+  readonly title?: string;
   readonly icon: IconName;
 };
 
-function ViewLink({ view, label, icon }: ViewLinkProps): VNode {
+function ViewLink({ view, label, title = label, icon }: ViewLinkProps): VNode {
   return (
-    <a class="button ghost small" href={routeHash({ view })} aria-label={label} title={label}>
+    <a class="button ghost small" href={routeHash({ view })} aria-label={label} title={title}>
       <Icon name={icon} />
     </a>
   );
@@ -116,9 +109,7 @@ function DialogButton({ label, icon, dialog }: DialogButtonProps): VNode {
   const toggle = useToggle();
   return (
     <>
-      <button type="button" class="button ghost small" aria-label={label} title={label} onClick={toggle.on}>
-        <Icon name={icon} />
-      </button>
+      <Button look="ghost small" icon={icon} label={label} title={label} onClick={toggle.on} />
       {toggle.isOn && dialog(toggle.off)}
     </>
   );

@@ -3,23 +3,28 @@ import type { ComponentChildren, VNode } from "preact";
 import type { Page } from "../app/page.ts";
 import { Choice } from "../components/choice.tsx";
 import { Dialog } from "../components/dialog.tsx";
+import { type Option, SelectField } from "../components/select.tsx";
 import { allowNotifications, NO_NOTIFICATIONS } from "../notifications/browser-notifications.ts";
 import {
-  type Bell,
   type Choices,
-  type ClipboardPolicy,
   FontName,
   MAX_FONT_SIZE_PX,
   MIN_FONT_SIZE_PX,
   type NotificationKind,
-  ThemeChoice,
 } from "../preferences.ts";
 import { fontFamily } from "../terminal/emulator/fonts.ts";
-import { ansiColors, PALETTE_NAMES, PALETTES, paletteOf } from "../terminal/emulator/palette.ts";
+import {
+  ansiColors,
+  PALETTE_NAMES,
+  PALETTES,
+  paletteOf,
+  type ThemeChoice,
+} from "../terminal/emulator/palette.ts";
 
 type PageProps = { readonly page: Page };
 
 export function SettingsDialog({ page, onClose }: PageProps & { readonly onClose: () => void }): VNode {
+  const current = page.preferences.current.value;
   return (
     <Dialog title="Settings" about="Kept in this browser. They apply at once." onClose={onClose}>
       <div class="settings">
@@ -32,7 +37,12 @@ export function SettingsDialog({ page, onClose }: PageProps & { readonly onClose
         </Switch>
         <Preview page={page} />
         <h3>Behaviour</h3>
-        <BellChoice page={page} />
+        <ChoiceField
+          label="Bell"
+          options={BELLS}
+          value={current.bell}
+          onChoose={(bell) => page.preferences.change({ bell })}
+        />
         <Notifications page={page} />
         <Switch
           page={page}
@@ -44,7 +54,13 @@ export function SettingsDialog({ page, onClose }: PageProps & { readonly onClose
         <Switch page={page} name="copyOnSelect">
           Copy selected text
         </Switch>
-        <Clipboard page={page} />
+        <ChoiceField
+          label="Programs may write to the clipboard"
+          options={POLICIES}
+          value={current.clipboard}
+          // A new choice deletes the answers given in sessions.
+          onChoose={(clipboard) => page.preferences.change({ clipboard, clipboardAnswers: [] })}
+        />
         <Switch page={page} name="hasImages" note="Sixel and iTerm2 images that programs draw">
           Images
         </Switch>
@@ -56,25 +72,19 @@ export function SettingsDialog({ page, onClose }: PageProps & { readonly onClose
   );
 }
 
+const THEMES: readonly Option<ThemeChoice>[] = [
+  { value: "system", words: "Follow the system" },
+  ...PALETTE_NAMES.map((value) => ({ value, words: PALETTES[value].words })),
+];
+
 function Theme({ page }: PageProps): VNode {
-  const { theme } = page.preferences.current.value;
   return (
-    <label class="field">
-      <span>Theme</span>
-      <select
-        value={theme}
-        onChange={({ currentTarget }) =>
-          page.preferences.change({ theme: ThemeChoice.parse(currentTarget.value) })
-        }
-      >
-        <option value="system">Follow the system</option>
-        {PALETTE_NAMES.map((name) => (
-          <option key={name} value={name}>
-            {PALETTES[name].words}
-          </option>
-        ))}
-      </select>
-    </label>
+    <SelectField
+      label="Theme"
+      options={THEMES}
+      value={page.preferences.current.value.theme}
+      onChoose={(theme) => page.preferences.change({ theme })}
+    />
   );
 }
 
@@ -164,22 +174,24 @@ function Switch({ page, name, note, children }: SwitchProps): VNode {
   );
 }
 
-const BELLS = [
+const BELLS: readonly Option<Choices["bell"]>[] = [
   { value: "off", words: "Off" },
   { value: "flash", words: "Flash" },
   { value: "sound", words: "Flash and sound" },
-] as const satisfies readonly { readonly value: (typeof Bell.options)[number]; readonly words: string }[];
+];
 
-function BellChoice({ page }: PageProps): VNode {
+const POLICIES: readonly Option<Choices["clipboard"]>[] = [
+  { value: "ask", words: "Ask" },
+  { value: "allow", words: "Allow" },
+  { value: "deny", words: "Never" },
+];
+
+/** A choice with a visible label. */
+function ChoiceField<T extends string>(props: Parameters<typeof Choice<T>>[0]): VNode {
   return (
     <div class="field">
-      <span aria-hidden="true">Bell</span>
-      <Choice
-        label="Bell"
-        options={BELLS}
-        value={page.preferences.current.value.bell}
-        onChoose={(bell) => page.preferences.change({ bell })}
-      />
+      <span aria-hidden="true">{props.label}</span>
+      <Choice {...props} />
     </div>
   );
 }
@@ -223,30 +235,6 @@ function Notifications({ page }: PageProps): VNode {
         {problem}
       </p>
     </fieldset>
-  );
-}
-
-const POLICIES = [
-  { value: "ask", words: "Ask" },
-  { value: "allow", words: "Allow" },
-  { value: "deny", words: "Never" },
-] as const satisfies readonly {
-  readonly value: (typeof ClipboardPolicy.options)[number];
-  readonly words: string;
-}[];
-
-/** A new choice deletes the answers given in sessions. */
-function Clipboard({ page }: PageProps): VNode {
-  return (
-    <div class="field">
-      <span aria-hidden="true">Programs may write to the clipboard</span>
-      <Choice
-        label="Programs may write to the clipboard"
-        options={POLICIES}
-        value={page.preferences.current.value.clipboard}
-        onChoose={(clipboard) => page.preferences.change({ clipboard, clipboardAnswers: [] })}
-      />
-    </div>
   );
 }
 

@@ -1,8 +1,11 @@
 // Creating a worktree, and switching the main one to another branch.
 import type { VNode } from "preact";
 import { useId } from "preact/hooks";
+import type { BranchRecord } from "../../protocol/schemas/git.ts";
+import { SubmitButton } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/failure.tsx";
+import { type Option, SelectField } from "../components/select.tsx";
 import { useSubmission } from "../components/submission.ts";
 import { TextField } from "../components/text-field.tsx";
 import { folderWords } from "../session/words.ts";
@@ -56,24 +59,22 @@ export function CreateDialog({ repository, state, onClose }: ChangeDialogProps):
             <option key={name} value={name} />
           ))}
         </datalist>
-        <label class="field">
-          <span>A new branch begins at</span>
-          <select name="base">
-            <option value="">
-              the commit of {main === list.repoPath ? "the main worktree" : "this worktree"}
-            </option>
-            {branches.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          label="A new branch begins at"
+          name="base"
+          options={[
+            {
+              value: "",
+              words: `the commit of ${main === list.repoPath ? "the main worktree" : "this worktree"}`,
+            },
+            ...optionsOf(branches),
+          ]}
+        />
         <TextField label="Folder" name="path" placeholder={`${folderWords(main)}-BRANCH`} {...PLAIN_TEXT} />
         <Failure words={failure} />
-        <button type="submit" class="button primary wide" disabled={isBusy}>
-          {isBusy ? "Creating…" : "Create"}
-        </button>
+        <SubmitButton isBusy={isBusy} busy="Creating…">
+          Create
+        </SubmitButton>
       </form>
     </Dialog>
   );
@@ -101,22 +102,17 @@ export function SwitchDialog({ repository, state, onClose }: ChangeDialogProps):
       onClose={onClose}
     >
       <form class="share-form" onSubmit={onSubmit}>
-        <label class="field">
-          <span>Branch</span>
-          <select name="branch" required>
-            {free.map(({ name, remote }) => (
-              <option key={`${remote} ${name}`} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField label="Branch" name="branch" required options={optionsOf(free)} />
         {free.length === 0 && <p class="muted">Every branch is checked out already.</p>}
         <Failure words={failure} />
-        <button type="submit" class="button primary wide" disabled={isBusy || free.length === 0}>
-          {isBusy ? "Switching…" : "Switch"}
-        </button>
+        <SubmitButton isBusy={isBusy} busy="Switching…" disabled={free.length === 0}>
+          Switch
+        </SubmitButton>
       </form>
     </Dialog>
   );
+}
+
+function optionsOf(branches: readonly BranchRecord[]): readonly Option<string>[] {
+  return branches.map(({ name }) => ({ value: name, words: name }));
 }

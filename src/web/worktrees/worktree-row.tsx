@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import type { WorktreeRecord } from "../../protocol/schemas/git.ts";
 import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { folderWords } from "../session/words.ts";
@@ -53,9 +54,9 @@ export function WorktreeRow({
       </div>
       <div class="card-actions">
         {!isMain && !isFollowed && branch !== "" && !prunable && (
-          <button type="button" class="button small" aria-label={`Follow ${branch}`} onClick={following.on}>
+          <Button look="small" label={`Follow ${branch}`} onClick={following.on}>
             Follow…
-          </button>
+          </Button>
         )}
         {workspace.permissions.has("sessions:create") && !prunable && !worktree.bare && (
           <StartButton
@@ -67,15 +68,14 @@ export function WorktreeRow({
           />
         )}
         {!isMain && branch !== "" && !prunable && !locked && (
-          <button
-            type="button"
-            class="button danger-quiet small"
-            aria-label={`Delete the worktree ${branch}`}
+          <Button
+            look="danger-quiet small"
+            icon="trash"
+            label={`Delete the worktree ${branch}`}
             onClick={removing.on}
           >
-            <Icon name="trash" />
             Delete…
-          </button>
+          </Button>
         )}
       </div>
       {following.isOn && <FollowDialog repository={repository} branch={branch} onClose={following.off} />}
@@ -112,26 +112,18 @@ type StartButtonProps = WorkspaceProps & {
 
 /** A login shell in the worktree. */
 function StartButton({ page, workspace, path, source, branch }: StartButtonProps): VNode {
-  const start = async (): Promise<void> => {
+  const start = (): void => {
     const machine = workspace.machines.all.peek()?.find(({ name }) => name === (source ?? LOCAL));
     const size = estimateSize(
       document.querySelector(".stage") ?? document.body,
       page.preferences.current.peek(),
     );
-    try {
-      await workspace.start({ cwd: path, ...size, ...(machine && { remoteId: machine.id }) });
-    } catch (error) {
-      page.notices.failed("The session was not started", error);
-    }
+    const request = { cwd: path, ...size, ...(machine && { remoteId: machine.id }) };
+    void page.notices.attempt("The session was not started", () => workspace.start(request));
   };
   return (
-    <button
-      type="button"
-      class="button small"
-      aria-label={`New session in ${branch}`}
-      onClick={() => void start()}
-    >
+    <Button look="small" label={`New session in ${branch}`} onClick={start}>
       New session
-    </button>
+    </Button>
   );
 }

@@ -5,8 +5,8 @@ import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { Button } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
-import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { ViewFrame } from "../components/view-frame.tsx";
 import { failureSentence } from "../sentence.ts";
@@ -73,14 +73,12 @@ function RepositoryView({ page, workspace, record, path, source, back }: Reposit
       actions={
         state !== undefined && (
           <>
-            <button type="button" class="button small" onClick={switching.on}>
-              <Icon name="branch" />
+            <Button look="small" icon="branch" onClick={switching.on}>
               Switch branch…
-            </button>
-            <button type="button" class="button primary small" onClick={creating.on}>
-              <Icon name="plus" />
+            </Button>
+            <Button look="primary small" icon="plus" onClick={creating.on}>
               New worktree…
-            </button>
+            </Button>
           </>
         )
       }
@@ -116,17 +114,12 @@ function Prune({
   page,
   repository,
 }: Pick<WorkspaceProps, "page"> & { readonly repository: Repository }): VNode {
-  const prune = async (): Promise<void> => {
-    try {
-      await repository.prune();
-    } catch (error) {
-      page.notices.failed("The missing worktrees were not forgotten", error);
-    }
-  };
+  const prune = (): void =>
+    void page.notices.attempt("The missing worktrees were not forgotten", () => repository.prune());
   return (
-    <button type="button" class="button small" onClick={() => void prune()}>
+    <Button look="small" onClick={prune}>
       Forget worktrees whose folders are gone
-    </button>
+    </Button>
   );
 }
 

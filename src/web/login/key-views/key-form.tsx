@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { BackButton } from "../../components/back-button.tsx";
+import { SubmitButton } from "../../components/button.tsx";
 import { useSubmission } from "../../components/submission.ts";
 import type { NewKey } from "../keys/keyring.ts";
 import type { StoredKey } from "../keys/stored-key.ts";
@@ -33,9 +34,9 @@ export function KeyForm({ title, verb, busy, act, onDone, onBack, children }: Ke
       <h1>{title}</h1>
       {children(failure)}
       <NewPassword failure={mismatch.value} />
-      <button type="submit" class="button primary wide" disabled={isBusy}>
-        {isBusy ? busy : verb}
-      </button>
+      <SubmitButton isBusy={isBusy} busy={busy}>
+        {verb}
+      </SubmitButton>
     </form>
   );
 }

@@ -1,13 +1,12 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { BackButton } from "../../components/back-button.tsx";
-import { Confirm } from "../../components/confirm.tsx";
+import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Failure } from "../../components/failure.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { useSubmission } from "../../components/submission.ts";
 import { TextField } from "../../components/text-field.tsx";
-import { useToggle } from "../../components/toggle.ts";
 import { saveFile } from "../../save-file.ts";
 import { type Keyring, lineOf } from "../keys/keyring.ts";
 import type { StoredKey } from "../keys/stored-key.ts";
@@ -38,13 +37,19 @@ export function KeySheet({ keyring, stored, onBack }: KeySheetProps): VNode {
         <summary>Export the private key</summary>
         <ExportForm keyring={keyring} stored={stored} />
       </details>
-      <RemoveButton
-        stored={stored}
-        onRemove={() => {
+      <ConfirmButton
+        look="danger-quiet"
+        icon="trash"
+        question={`Remove “${stored.name}”?`}
+        detail="Without an exported copy it is lost. Its line stays in authorized_keys."
+        yes="Remove"
+        onYes={() => {
           keyring.remove(stored);
           onBack();
         }}
-      />
+      >
+        Remove from this browser
+      </ConfirmButton>
     </div>
   );
 }
@@ -101,28 +106,5 @@ function ExportForm({ keyring, stored }: Omit<KeySheetProps, "onBack">): VNode {
         Save the file
       </button>
     </form>
-  );
-}
-
-type RemoveButtonProps = Pick<KeySheetProps, "stored"> & { readonly onRemove: () => void };
-
-function RemoveButton({ stored, onRemove }: RemoveButtonProps): VNode {
-  const question = useToggle();
-  return (
-    <>
-      <button type="button" class="button danger-quiet" onClick={question.on}>
-        <Icon name="trash" />
-        Remove from this browser
-      </button>
-      {question.isOn && (
-        <Confirm
-          question={`Remove “${stored.name}”?`}
-          detail="Without an exported copy it is lost. Its line stays in authorized_keys."
-          yes="Remove"
-          onYes={onRemove}
-          onClose={question.off}
-        />
-      )}
-    </>
   );
 }

@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import type { WorkspaceProps } from "../../app/view-props.ts";
+import { Button } from "../../components/button.tsx";
 import { type GuestName, MAX_GUEST_NAME } from "./guest-name.ts";
 
 /** Asks a guest once, beside the terminal. */
@@ -42,9 +43,9 @@ export function GuestNameForm({ guestName, other }: GuestNameFormProps): VNode {
         Save
       </button>
       {other !== undefined && (
-        <button type="button" class="button small" onClick={() => guestName.choose("")}>
+        <Button look="small" onClick={() => guestName.choose("")}>
           {other}
-        </button>
+        </Button>
       )}
     </form>
   );

@@ -4,6 +4,7 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../../protocol/schemas/session.ts";
 import type { NewShare, ShareMode } from "../../../protocol/schemas/share.ts";
 import type { SessionProps } from "../../app/view-props.ts";
+import { SubmitButton } from "../../components/button.tsx";
 import { Choice } from "../../components/choice.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
@@ -106,9 +107,9 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
       />
       <LifetimeField label="For how long" choices={LIFETIMES} />
       <Failure words={failure} />
-      <button type="submit" class="button primary wide" disabled={isBusy}>
-        {isBusy ? "Creating the link…" : "Create a link"}
-      </button>
+      <SubmitButton isBusy={isBusy} busy="Creating the link…">
+        Create a link
+      </SubmitButton>
     </form>
   );
 }

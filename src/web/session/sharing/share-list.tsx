@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { Client } from "../../../protocol/client/client.ts";
 import type { Share, ShareMode } from "../../../protocol/schemas/share.ts";
 import type { SessionViewer } from "../../../protocol/schemas/viewer.ts";
+import { Button } from "../../components/button.tsx";
 import { Failure } from "../../components/failure.tsx";
 import { failureSentence } from "../../sentence.ts";
 import { accessWords, leftWords } from "./share-words.ts";
@@ -84,16 +85,15 @@ export function ShareList({ shares, viewers, now }: ShareListProps): VNode {
               </span>
               <span class="muted">{guestWords(share, viewers)}</span>
             </div>
-            <button
-              type="button"
-              class="button small"
+            <Button
+              look="small"
               onClick={() => void shares.setMode(share, share.mode === "type" ? "view" : "type")}
             >
               {share.mode === "type" ? "Stop typing" : "Allow typing"}
-            </button>
-            <button type="button" class="button danger-quiet small" onClick={() => void shares.revoke(share)}>
+            </Button>
+            <Button look="danger-quiet small" onClick={() => void shares.revoke(share)}>
               Revoke
-            </button>
+            </Button>
           </li>
         ))}
       </ul>

@@ -2,6 +2,7 @@
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
 import type { SessionProps } from "../../app/view-props.ts";
+import { Button } from "../../components/button.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { useToggle } from "../../components/toggle.ts";
 import { useDismissal } from "../dismissal.ts";
@@ -23,14 +24,7 @@ export function Viewers({ workspace, open }: ViewersProps): VNode | undefined {
   const words = presenceWords(people);
   return (
     <div class="menu-root viewers-root" ref={root}>
-      <button
-        type="button"
-        class="button ghost viewers"
-        aria-label={words}
-        title={words}
-        aria-expanded={list.isOn}
-        onClick={list.flip}
-      >
+      <Button look="ghost viewers" label={words} title={words} aria-expanded={list.isOn} onClick={list.flip}>
         <span class="viewer-stack wide-only">
           {people.slice(0, MAX_SHOWN).map((person) => (
             <Initials key={person.key} person={person} />
@@ -38,7 +32,7 @@ export function Viewers({ workspace, open }: ViewersProps): VNode | undefined {
         </span>
         <Icon name="people" />
         <span>{viewers.length}</span>
-      </button>
+      </Button>
       {list.isOn && (
         <section class="menu viewer-list" aria-label="Who watches">
           <ul>
@@ -74,14 +68,13 @@ function PersonRow({ person, workspace, open }: ViewersProps & { readonly person
         <span class="muted">{detail}</span>
       </span>
       {mayStop && (
-        <button
-          type="button"
-          class="button danger-quiet small"
+        <Button
+          look="danger-quiet small"
           title="Everyone who came by this link may only watch from now on"
           onClick={() => void workspace.allowTyping({ id, sessionId: open.id }, false)}
         >
           Stop typing
-        </button>
+        </Button>
       )}
     </li>
   );

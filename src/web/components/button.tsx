@@ -1,0 +1,50 @@
+import type { ButtonHTMLAttributes, ComponentChildren, VNode } from "preact";
+import { Icon, type IconName } from "./icon.tsx";
+
+export type ButtonProps = Pick<
+  ButtonHTMLAttributes<HTMLButtonElement>,
+  "title" | "disabled" | "onClick" | "aria-expanded" | "aria-pressed"
+> & {
+  /** Further classes of controls.css: the size and the kind. */
+  readonly look?: string;
+  readonly icon?: IconName;
+  /** For screen readers, if the content is only an icon or is not unique. */
+  readonly label?: string;
+  readonly children?: ComponentChildren;
+};
+
+export function Button({ look = "", icon, label, children, ...attributes }: ButtonProps): VNode {
+  return (
+    <button type="button" class={`button ${look}`.trimEnd()} aria-label={label} {...attributes}>
+      {icon !== undefined && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+type SubmitButtonProps = {
+  readonly look?: string;
+  readonly icon?: IconName;
+  readonly isBusy: boolean;
+  /** The text during the action. */
+  readonly busy: string;
+  /** If the form cannot be sent yet. */
+  readonly disabled?: boolean;
+  readonly children: ComponentChildren;
+};
+
+export function SubmitButton({
+  look = "primary wide",
+  icon,
+  isBusy,
+  busy,
+  disabled = false,
+  children,
+}: SubmitButtonProps): VNode {
+  return (
+    <button type="submit" class={`button ${look}`.trimEnd()} disabled={isBusy || disabled}>
+      {icon !== undefined && <Icon name={icon} />}
+      {isBusy ? busy : children}
+    </button>
+  );
+}
