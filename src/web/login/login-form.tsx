@@ -1,18 +1,18 @@
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { AuthConfig } from "../../protocol/schemas/auth.ts";
 import { Avatar } from "../account/avatar.tsx";
+import { Button, SubmitButton } from "../components/button.tsx";
 import { Choice } from "../components/choice.tsx";
 import { Failure } from "../components/failure.tsx";
 import { Icon, Logo } from "../components/icon.tsx";
+import { useServerValue } from "../components/loaded.ts";
 import { useSubmission } from "../components/submission.ts";
 import { TextField } from "../components/text-field.tsx";
 import { KeyLogin } from "./key-views/key-login.tsx";
 import type { StoredKey } from "./keys/stored-key.ts";
 import type { Login } from "./login.ts";
-import type { LoginDraft, Way } from "./login-draft.ts";
-import type { LoginViewProps, Step, WayProps } from "./login-props.ts";
+import type { LoginDraft, LoginViewProps, Step, Way, WayProps } from "./login-props.ts";
 import { UserField, userOf } from "./user-field.tsx";
 
 type LoginFormProps = LoginViewProps & {
@@ -33,7 +33,8 @@ export function LoginForm({ login, keyring, state, stored, draft, go }: LoginFor
   const ways = waysOf(config);
   const wanted = draft.way.value ?? (stored === undefined ? "password" : "key");
   const way = ways.includes(wanted) ? wanted : ways[0];
-  const defaultUser = useDefaultUser(login);
+  // Without it the field has another label.
+  const { value: defaultUser } = useServerValue("", [login], () => login.defaultUser());
   const name = draft.user.value ?? (way === "key" ? stored?.user : undefined) ?? "";
   const onName = (typed: string): void => {
     draft.user.value = typed;
@@ -71,21 +72,6 @@ function waysOf({ passwordMode, enableSSHKeys }: AuthConfig): readonly Way[] {
   ];
 }
 
-/** The user for logins without a name; undefined while that is unknown. */
-function useDefaultUser(login: Pick<Login, "defaultUser">): string | undefined {
-  const user = useSignal<string | undefined>(undefined);
-  useEffect(() => {
-    // Without it the field has another label.
-    void login.defaultUser().then(
-      (name) => {
-        user.value = name;
-      },
-      () => undefined,
-    );
-  }, [login, user]);
-  return user.value;
-}
-
 type LoginHeadProps = {
   readonly login: Pick<Login, "start">;
   readonly reason: string | undefined;
@@ -111,9 +97,9 @@ function LoginHead({ login, reason, known, user }: LoginHeadProps): VNode {
         </p>
       )}
       {known !== undefined && (
-        <button type="button" class="button primary wide" onClick={() => void login.start({})}>
+        <Button look="primary wide" onClick={() => void login.start({})}>
           Continue as {known}
-        </button>
+        </Button>
       )}
     </>
   );
@@ -142,9 +128,9 @@ function PasswordLogin({ login, user }: WayProps): VNode {
         required
       />
       <Failure words={failure} />
-      <button type="submit" class="button primary wide" disabled={isBusy}>
-        {isBusy ? "Logging in…" : "Log in"}
-      </button>
+      <SubmitButton isBusy={isBusy} busy="Logging in…">
+        Log in
+      </SubmitButton>
     </form>
   );
 }

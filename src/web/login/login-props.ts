@@ -1,3 +1,4 @@
+import type { Signal } from "@preact/signals";
 import type { Keyring } from "./keys/keyring.ts";
 import type { Login, LoginState } from "./login.ts";
 
@@ -19,4 +20,16 @@ export type WayProps = {
     readonly default: string | undefined;
     readonly onName: (name: string) => void;
   };
+};
+
+export type Way = "password" | "key";
+
+/** A person's choices and input on the login card; they survive a visit to the key views. */
+export type LoginDraft = {
+  /** Undefined until a method was chosen. */
+  readonly way: Signal<Way | undefined>;
+  /** The public key of the key for the login; undefined until one was chosen. */
+  readonly key: Signal<string | undefined>;
+  /** Undefined until a name was typed. */
+  readonly user: Signal<string | undefined>;
 };

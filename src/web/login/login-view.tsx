@@ -4,13 +4,16 @@ import { ImportKey } from "./key-views/import-key.tsx";
 import { KeySheet } from "./key-views/key-sheet.tsx";
 import { MakeKey } from "./key-views/make-key.tsx";
 import type { StoredKey } from "./keys/stored-key.ts";
-import { useLoginDraft } from "./login-draft.ts";
 import { LoginForm } from "./login-form.tsx";
-import type { LoginViewProps, Step } from "./login-props.ts";
+import type { LoginDraft, LoginViewProps, Step, Way } from "./login-props.ts";
 
 export function LoginView({ login, keyring, state }: LoginViewProps): VNode {
   const step = useSignal<Step>("login");
-  const draft = useLoginDraft();
+  const draft: LoginDraft = {
+    way: useSignal<Way | undefined>(undefined),
+    key: useSignal<string | undefined>(undefined),
+    user: useSignal<string | undefined>(undefined),
+  };
   const go = (next: Step): void => {
     step.value = next;
   };

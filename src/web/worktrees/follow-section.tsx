@@ -1,15 +1,14 @@
 // Follow mode: the followed worktree, the effects of following, and past actions.
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
-import type { FollowReply } from "../../protocol/schemas/follow.ts";
 import type { Page } from "../app/page.ts";
+import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/failure.tsx";
 import { Icon } from "../components/icon.tsx";
+import { useServerValue } from "../components/loaded.ts";
 import { useSubmission } from "../components/submission.ts";
 import { useToggle } from "../components/toggle.ts";
-import { failureSentence, sentence } from "../sentence.ts";
+import { sentence } from "../sentence.ts";
 import { agoWords, folderWords } from "../session/words.ts";
 import type { Repository, RepositoryState } from "./repository.ts";
 
@@ -31,9 +30,9 @@ export function FollowSection({ page, repository, state }: FollowSectionProps): 
             The main worktree follows <strong class="mono">{branch ?? folderWords(worktreePath)}</strong>:
             commits and switches go both ways.
           </span>
-          <button type="button" class="button small" onClick={ending.on}>
+          <Button look="small" onClick={ending.on}>
             Stop following…
-          </button>
+          </Button>
         </p>
       ) : (
         <p class="follow-state muted">
@@ -76,18 +75,9 @@ type FollowDialogProps = {
 
 /** Shows the dry run before anything changes. */
 export function FollowDialog({ repository, branch, onClose }: FollowDialogProps): VNode {
-  const plan = useSignal<FollowReply | undefined>(undefined);
-  const refusal = useSignal<string | undefined>(undefined);
-  useEffect(() => {
-    repository.follow(branch, { dryRun: true }).then(
-      (reply) => {
-        plan.value = reply;
-      },
-      (error: unknown) => {
-        refusal.value = failureSentence(error, "It could not be read what would happen.");
-      },
-    );
-  }, []);
+  const plan = useServerValue("It could not be read what would happen.", [], () =>
+    repository.follow(branch, { dryRun: true }),
+  );
   const { isBusy, failure, onSubmit } = useSubmission("Follow mode was not changed.", async () => {
     await repository.follow(branch, { dryRun: false });
     onClose();
@@ -103,7 +93,7 @@ export function FollowDialog({ repository, branch, onClose }: FollowDialogProps)
       onClose={onClose}
     >
       <form class="share-form" onSubmit={onSubmit}>
-        {plan.value === undefined && refusal.value === undefined && (
+        {plan.value === undefined && plan.failure === undefined && (
           <p class="muted">Reading what would happen…</p>
         )}
         {plan.value !== undefined && (
@@ -116,11 +106,9 @@ export function FollowDialog({ repository, branch, onClose }: FollowDialogProps)
             </ol>
           </section>
         )}
-        <Failure words={refusal.value ?? failure} />
+        <Failure words={plan.failure ?? failure} />
         <div class="confirm-buttons">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
+          <Button onClick={onClose}>Cancel</Button>
           <button type="submit" class="button primary" disabled={isBusy || plan.value === undefined}>
             {branch === undefined ? "Stop following" : "Follow"}
           </button>

@@ -1,12 +1,11 @@
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
 import type { WorktreeLosses, WorktreeRecord } from "../../protocol/schemas/git.ts";
+import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/failure.tsx";
 import { Icon } from "../components/icon.tsx";
+import { useServerValue } from "../components/loaded.ts";
 import { useSubmission } from "../components/submission.ts";
-import { failureSentence } from "../sentence.ts";
 import { folderWords } from "../session/words.ts";
 import type { Repository } from "./repository.ts";
 import { branchName, counted, keptWords, lossWords } from "./worktree-words.ts";
@@ -21,42 +20,34 @@ type RemoveDialogProps = {
 
 /** Shows what would be lost, and deletes nothing before that is known. */
 export function RemoveDialog({ repository, worktree, running, onClose }: RemoveDialogProps): VNode {
-  const losses = useSignal<WorktreeLosses | undefined>(undefined);
-  const unread = useSignal<string | undefined>(undefined);
   const branch = branchName(worktree);
-  useEffect(() => {
-    const failed = (error: unknown): void => {
-      unread.value = failureSentence(error, "It could not be read what would be lost.");
-    };
-    const old = "This machine's version does not tell what would be lost: delete the worktree there.";
-    repository.losses(worktree).then((read) => {
-      losses.value = read;
-      if (read === undefined) unread.value = old;
-    }, failed);
-  }, []);
+  const { value: known, failure: unread } = useServerValue(
+    "It could not be read what would be lost.",
+    [],
+    async () => {
+      const losses = await repository.losses(worktree);
+      if (losses !== undefined) return losses;
+      throw new Error("this machine's version does not tell what would be lost: delete the worktree there");
+    },
+  );
   const { isBusy, failure, onSubmit } = useSubmission("The worktree was not deleted.", async () => {
-    const { changed = 0, untracked = 0 } = losses.peek() ?? {};
+    const { changed = 0, untracked = 0 } = known ?? {};
     // Without force the server refuses to delete newer work.
     await repository.remove(worktree, { isForced: changed + untracked > 0 });
     onClose();
   });
-  const known = losses.value;
   return (
     <Dialog title={`Delete the worktree ${branch}?`} about={folderWords(worktree.path)} onClose={onClose}>
       <form class="share-form" onSubmit={onSubmit}>
-        {known === undefined && unread.value === undefined && (
-          <p class="muted">Reading what would be lost…</p>
-        )}
+        {known === undefined && unread === undefined && <p class="muted">Reading what would be lost…</p>}
         {known !== undefined && <Losses losses={known} branch={branch} />}
         {worktree.isFollowed && <p>Follow mode ends: the main worktree keeps the branch.</p>}
         {running > 0 && (
           <p>{counted(running, "session")} still running here: the folder goes away under it.</p>
         )}
-        <Failure words={unread.value ?? failure} />
+        <Failure words={unread ?? failure} />
         <div class="confirm-buttons">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
+          <Button onClick={onClose}>Cancel</Button>
           <button type="submit" class="button danger" disabled={isBusy || known === undefined}>
             Delete
           </button>

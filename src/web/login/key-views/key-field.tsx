@@ -1,11 +1,12 @@
 import type { VNode } from "preact";
-import { Icon } from "../../components/icon.tsx";
+import { Button } from "../../components/button.tsx";
+import { SelectField } from "../../components/select.tsx";
 import type { StoredKey } from "../keys/stored-key.ts";
 
 type KeyFieldProps = {
   readonly keys: readonly StoredKey[];
   readonly stored: StoredKey;
-  readonly onChoose: (key: StoredKey) => void;
+  readonly onChoose: (publicKey: string) => void;
   readonly onDetails: () => void;
 };
 
@@ -13,31 +14,13 @@ type KeyFieldProps = {
 export function KeyField({ keys, stored, onChoose, onDetails }: KeyFieldProps): VNode {
   return (
     <div class="key-field">
-      <label class="field">
-        <span>Key</span>
-        <select
-          value={stored.publicKey}
-          onChange={({ currentTarget }) => {
-            const key = keys.find(({ publicKey }) => publicKey === currentTarget.value);
-            if (key !== undefined) onChoose(key);
-          }}
-        >
-          {keys.map(({ name, publicKey }) => (
-            <option key={publicKey} value={publicKey}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button
-        type="button"
-        class="button"
-        aria-label="About this key"
-        title="Public key, export, remove"
-        onClick={onDetails}
-      >
-        <Icon name="more" />
-      </button>
+      <SelectField
+        label="Key"
+        options={keys.map(({ name, publicKey }) => ({ value: publicKey, words: name }))}
+        value={stored.publicKey}
+        onChoose={onChoose}
+      />
+      <Button icon="more" label="About this key" title="Public key, export, remove" onClick={onDetails} />
     </div>
   );
 }

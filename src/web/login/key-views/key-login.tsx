@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ServiceError } from "../../../protocol/errors.ts";
+import { Button } from "../../components/button.tsx";
 import { Failure } from "../../components/failure.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { useSubmission } from "../../components/submission.ts";
@@ -9,8 +10,7 @@ import { TextField } from "../../components/text-field.tsx";
 import { failureSentence } from "../../sentence.ts";
 import type { Keyring, OpenKey } from "../keys/keyring.ts";
 import type { StoredKey } from "../keys/stored-key.ts";
-import type { LoginDraft } from "../login-draft.ts";
-import type { Step, WayProps } from "../login-props.ts";
+import type { LoginDraft, Step, WayProps } from "../login-props.ts";
 import { UserField, userOf } from "../user-field.tsx";
 import { KeyField } from "./key-field.tsx";
 
@@ -40,14 +40,12 @@ export function KeyLogin(props: KeyLoginProps): VNode {
         <KeyForm {...props} key={stored.publicKey} stored={stored} />
       )}
       <div class="key-links">
-        <button type="button" class="button" onClick={() => go("make")}>
-          <Icon name="plus" />
+        <Button icon="plus" onClick={() => go("make")}>
           Create a key
-        </button>
-        <button type="button" class="button" onClick={() => go("import")}>
-          <Icon name="key" />
+        </Button>
+        <Button icon="key" onClick={() => go("import")}>
           Import a key
-        </button>
+        </Button>
       </div>
     </>
   );
@@ -91,7 +89,7 @@ function KeyForm(props: KeyLoginProps & { readonly stored: StoredKey }): VNode {
       <KeyField
         keys={keyring.keys.value}
         stored={stored}
-        onChoose={({ publicKey }) => {
+        onChoose={(publicKey) => {
           draft.key.value = publicKey;
         }}
         onDetails={() => {
