@@ -8,6 +8,7 @@ import type { WorkspaceProps } from "../app/view-props.ts";
 import { Button } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { useLatest } from "../components/loaded.ts";
+import { PLAIN_TEXT } from "../components/text-field.tsx";
 import { ViewFrame } from "../components/view-frame.tsx";
 import { failureSentence } from "../sentence.ts";
 import { AuditTable } from "./audit-table.tsx";
@@ -91,7 +92,7 @@ function FilterForm({ onFilter }: { readonly onFilter: (filter: AuditFilter) => 
       {TEXT_FIELDS.map(({ label, ...field }) => (
         <label key={label}>
           <span>{label}</span>
-          <input {...field} autocomplete="off" autocapitalize="none" spellcheck={false} />
+          <input {...field} {...PLAIN_TEXT} />
         </label>
       ))}
       <label>

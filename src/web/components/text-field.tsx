@@ -16,6 +16,9 @@ type Attributes = Pick<
   | "onChange"
 >;
 
+/** For names, paths and commands, which are no prose. */
+export const PLAIN_TEXT = { autocomplete: "off", autocapitalize: "none", spellcheck: false } as const;
+
 type TextFieldProps = Attributes & {
   readonly label: string;
   readonly isPassword?: boolean;

@@ -6,9 +6,9 @@ import { SubmitButton } from "../components/button.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/failure.tsx";
-import { LifetimeField } from "../components/lifetime-field.tsx";
+import { SelectField } from "../components/select.tsx";
 import { useSubmission } from "../components/submission.ts";
-import { TextField } from "../components/text-field.tsx";
+import { PLAIN_TEXT, TextField } from "../components/text-field.tsx";
 import { joinCommand } from "./join-command.ts";
 import type { MachineOverview } from "./machine-overview.ts";
 
@@ -18,10 +18,11 @@ type JoinDialogProps = {
   readonly onClose: () => void;
 };
 
+/** In seconds. */
 const LIFETIMES = [
-  { seconds: 900, words: "15 minutes" },
-  { seconds: 86_400, words: "1 day" },
-  { seconds: 30 * 86_400, words: "30 days" },
+  { value: "900", words: "15 minutes" },
+  { value: "86400", words: "1 day" },
+  { value: "2592000", words: "30 days" },
 ];
 
 /** Creates a join token, and shows the command that uses it. */
@@ -44,15 +45,11 @@ export function JoinDialog({ page, overview, onClose }: JoinDialogProps): VNode 
             label="Name"
             name="name"
             placeholder="build-1"
-            {...{
-              required: true,
-              autocomplete: "off",
-              autocapitalize: "none",
-              spellcheck: false,
-              maxLength: 128,
-            }}
+            required
+            maxLength={128}
+            {...PLAIN_TEXT}
           />
-          <LifetimeField label="The token works for" choices={LIFETIMES} />
+          <SelectField label="The token works for" name="lifetime" options={LIFETIMES} />
           <Failure words={failure} />
           <SubmitButton isBusy={isBusy} busy="Creating…">
             Create a token

@@ -8,6 +8,7 @@ import { CopyButton } from "../components/copy-button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { Icon } from "../components/icon.tsx";
 import { useSubmission } from "../components/submission.ts";
+import { PLAIN_TEXT } from "../components/text-field.tsx";
 import { joinCommand } from "../machines/join-command.ts";
 import type { Machine } from "../machines/machine-list.ts";
 import { plainWords } from "../machines/outage.ts";
@@ -103,8 +104,6 @@ function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNo
     </form>
   );
 }
-
-const PLAIN_TEXT = { autocomplete: "off", autocapitalize: "none", spellcheck: false } as const;
 
 /** The server decides about empty fields. */
 function requestOf(fields: FormData): CreateSessionBody {

@@ -7,7 +7,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/failure.tsx";
 import { type Option, SelectField } from "../components/select.tsx";
 import { useSubmission } from "../components/submission.ts";
-import { TextField } from "../components/text-field.tsx";
+import { PLAIN_TEXT, TextField } from "../components/text-field.tsx";
 import { folderWords } from "../session/words.ts";
 import type { Repository, RepositoryState } from "./repository.ts";
 
@@ -16,8 +16,6 @@ type ChangeDialogProps = {
   readonly state: RepositoryState;
   readonly onClose: () => void;
 };
-
-const PLAIN_TEXT = { autocomplete: "off", autocapitalize: "none", spellcheck: false } as const;
 
 export function CreateDialog({ repository, state, onClose }: ChangeDialogProps): VNode {
   const { branches, list } = state;

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../../protocol/schemas/session.ts";
-import type { NewShare, ShareMode } from "../../../protocol/schemas/share.ts";
+import type { NewShare, Share, ShareMode } from "../../../protocol/schemas/share.ts";
 import type { SessionProps } from "../../app/view-props.ts";
 import { SubmitButton } from "../../components/button.tsx";
 import { Choice } from "../../components/choice.tsx";
@@ -10,19 +10,27 @@ import { CopyButton } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Failure } from "../../components/failure.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { LifetimeField } from "../../components/lifetime-field.tsx";
+import { useServerValue } from "../../components/loaded.ts";
+import { SelectField } from "../../components/select.tsx";
 import { useSubmission } from "../../components/submission.ts";
 import { nameWords } from "../words.ts";
-import { ShareList, useShares } from "./share-list.tsx";
+import { ShareList } from "./share-list.tsx";
 
 type ShareDialogProps = SessionProps & { readonly record: SessionRecord; readonly onClose: () => void };
 
+const UNREAD = "The links could not be loaded.";
+
 /** Creates and revokes links to a session. */
 export function ShareDialog({ page, workspace, open, record, onClose }: ShareDialogProps): VNode {
+  const { client } = workspace;
+  /** Until it is revoked. */
   const made = useSignal<NewShare | undefined>(undefined);
-  const shares = useShares(workspace.client, record.id);
-  // Until it is revoked.
-  const isListed = ({ id }: NewShare): boolean => shares.all?.some((share) => share.id === id) ?? false;
+  const shares = useServerValue(UNREAD, [record.id], () => client.shares(record.id));
+  const revoke = (share: Share): void =>
+    shares.change("The link was not revoked.", async () => {
+      await client.revokeShare(share);
+      if (made.peek()?.id === share.id) made.value = undefined;
+    });
   return (
     <Dialog
       title={`Share “${nameWords(record)}”`}
@@ -34,11 +42,20 @@ export function ShareDialog({ page, workspace, open, record, onClose }: ShareDia
         record={record}
         onMade={(share) => {
           made.value = share;
-          shares.add(share);
+          shares.change(UNREAD, async () => {});
         }}
       />
-      {made.value !== undefined && isListed(made.value) && <NewLink share={made.value} />}
-      <ShareList shares={shares} viewers={open.viewers.value} now={page.clock.now.value} />
+      {made.value !== undefined && <NewLink share={made.value} />}
+      <Failure words={shares.failure} />
+      <ShareList
+        shares={shares.value ?? []}
+        viewers={open.viewers.value}
+        now={page.clock.now.value}
+        onRevoke={revoke}
+        onMode={(share, mode) =>
+          shares.change("The link was not changed.", () => client.updateShare(share, mode))
+        }
+      />
     </Dialog>
   );
 }
@@ -53,13 +70,13 @@ const HISTORIES = [
   { value: "now", words: "New output only" },
 ] as const;
 
-const HOUR_S = 3_600;
+/** In seconds. */
 const LIFETIMES = [
-  { seconds: HOUR_S, words: "1 hour" },
-  { seconds: 8 * HOUR_S, words: "8 hours" },
-  { seconds: 24 * HOUR_S, words: "1 day" },
-  { seconds: 7 * 24 * HOUR_S, words: "1 week" },
-  { seconds: 30 * 24 * HOUR_S, words: "30 days" },
+  { value: "3600", words: "1 hour" },
+  { value: "28800", words: "8 hours" },
+  { value: "86400", words: "1 day" },
+  { value: "604800", words: "1 week" },
+  { value: "2592000", words: "30 days" },
 ];
 
 type ShareFormProps = Omit<ShareDialogProps, "page" | "open" | "onClose"> & {
@@ -105,7 +122,7 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
           history.value = value;
         }}
       />
-      <LifetimeField label="For how long" choices={LIFETIMES} />
+      <SelectField label="For how long" name="lifetime" options={LIFETIMES} />
       <Failure words={failure} />
       <SubmitButton isBusy={isBusy} busy="Creating the link…">
         Create a link
