@@ -5,10 +5,10 @@ import type { Panes } from "../layout/panes.ts";
 import { PanesView } from "../layout/panes-view.tsx";
 import { PreviewGrid } from "../previews/preview-grid.tsx";
 import { NewSession } from "../sessions/new-session.tsx";
+import { Switcher } from "../sessions/session-finder.tsx";
 import { Sidebar } from "../sessions/sidebar.tsx";
-import { Switcher } from "../sessions/switcher.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
-import { isLazyView, LazyView } from "./lazy-view.tsx";
+import { LAZY_VIEWS } from "./lazy-view.tsx";
 import { routeHash } from "./route.ts";
 import type { UserAccess, WorkspaceProps } from "./view-props.ts";
 
@@ -21,6 +21,7 @@ export function WorkspaceView({
   const route = page.address.route.value;
   const { panes } = workspace;
   const layout = panes.layout.value;
+  const LazyView = LAZY_VIEWS.get(route.view);
   const sidebar = useRef<HTMLElement>(null);
   const finding = useToggle();
   useShortcuts({
@@ -37,8 +38,8 @@ export function WorkspaceView({
       <main class="stage">
         {layout !== undefined ? (
           <PanesView page={page} workspace={workspace} layout={layout} />
-        ) : isLazyView(route.view) ? (
-          <LazyView key={routeHash(route)} page={page} workspace={workspace} view={route.view} />
+        ) : LazyView !== undefined ? (
+          <LazyView key={routeHash(route)} page={page} workspace={workspace} />
         ) : route.view === "previews" ? (
           <PreviewGrid page={page} workspace={workspace} />
         ) : (

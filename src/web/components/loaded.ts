@@ -1,22 +1,7 @@
-// Code and data that load after a view is drawn.
+// Data that load after a view is drawn.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { failureSentence } from "../sentence.ts";
-
-/** Code that is not part of the page's first load; undefined until it has loaded. */
-export function useLoaded<T extends object>(
-  load: () => Promise<T>,
-  onFailed: (error: unknown) => void,
-): T | undefined {
-  const loaded = useSignal<T | undefined>(undefined);
-  useEffect(() => {
-    load().then((value) => {
-      loaded.value = value;
-    }, onFailed);
-    // The functions of the first render behave like later ones.
-  }, []);
-  return loaded.value;
-}
 
 /** To be called for each request; the result tells whether there is no later one, so that its answer counts. */
 export function useLatest(): () => () => boolean {

@@ -8,9 +8,9 @@ import type { WorkspaceProps } from "../app/view-props.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { useSubmission } from "../components/submission.ts";
-import { TextField } from "../components/text-field.tsx";
+import { PLAIN_TEXT, TextField } from "../components/text-field.tsx";
 
-type DownloadDialogProps = Pick<WorkspaceProps, "workspace"> & {
+type DownloadDialogProps = WorkspaceProps & {
   readonly record: SessionRecord;
   readonly onClose: () => void;
 };
@@ -35,9 +35,7 @@ export function DownloadDialog({ workspace, record, onClose }: DownloadDialogPro
           name="path"
           input={field}
           required
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
+          {...PLAIN_TEXT}
           placeholder="build/report.pdf"
           failure={failure}
         />

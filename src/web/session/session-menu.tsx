@@ -2,10 +2,10 @@ import type { ComponentChildren, VNode } from "preact";
 import { useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
-import type { SessionProps, WorkspaceProps } from "../app/view-props.ts";
+import type { SessionProps } from "../app/view-props.ts";
 import { Button } from "../components/button.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
-import { useLoaded } from "../components/loaded.ts";
+import { lazy } from "../components/lazy.tsx";
 import { useToggle } from "../components/toggle.ts";
 import type { Uploads } from "../files/uploads.ts";
 import type { Panes } from "../layout/panes.ts";
@@ -112,16 +112,10 @@ function chooseFiles(uploads: Uploads): void {
   input.click();
 }
 
-type DownloadProps = WorkspaceProps & { readonly record: SessionRecord; readonly onClose: () => void };
-
-/** Loads the dialog at first use. */
-function Download({ page, ...props }: DownloadProps): VNode | undefined {
-  const code = useLoaded(
-    () => import("../files/download-dialog.tsx"),
-    (error) => page.notices.failed("The dialog did not load; reload the page", error),
-  );
-  return code && <code.DownloadDialog {...props} />;
-}
+const Download = lazy(
+  "The dialog",
+  async () => (await import("../files/download-dialog.tsx")).DownloadDialog,
+);
 
 type ActionsProps = Pick<SessionProps, "workspace"> & {
   readonly record: SessionRecord;

@@ -2,14 +2,15 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionProps } from "../app/view-props.ts";
+import { Banner } from "../components/banner.tsx";
 import { Button } from "../components/button.tsx";
-import { useLoaded } from "../components/loaded.ts";
+import { Icon } from "../components/icon.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { SessionFiles } from "../files/session-files.tsx";
-import { MachineBanner } from "../machines/machine-banner.tsx";
+import type { ClipboardRequests } from "../terminal/clipboard-requests.ts";
 import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
 import type { Sizing } from "../terminal/sizing.ts";
-import { ClipboardQuestion } from "./clipboard-question.tsx";
 import { EndedBar } from "./ended-bar.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { SessionHead } from "./session-head.tsx";
@@ -71,14 +72,7 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
   );
 }
 
-/** Loads the player at first use. */
-function Playback(props: SessionProps & { readonly startAt: number }): VNode | undefined {
-  const code = useLoaded(
-    () => import("../playback/playback-view.tsx"),
-    (error) => props.page.notices.failed("The player did not load; reload the page", error),
-  );
-  return code && <code.PlaybackView {...props} />;
-}
+const Playback = lazy("The player", async () => (await import("../playback/playback-view.tsx")).PlaybackView);
 
 type TerminalPaneProps = {
   readonly open: OpenSession;
@@ -156,6 +150,62 @@ function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
         </a>
       )}
     </div>
+  );
+}
+
+/**
+ * Shown while the open session is unavailable: at an HQ while its machine is unreachable and until the session is back,
+ * elsewhere when it was refused.
+ */
+function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): VNode | undefined {
+  const isAway = open.reachability.isUnreachable.value;
+  const isLost = open.phase.value.kind === "failed";
+  // Without a connection the state of machines is unknown, and the other banner says so.
+  if (workspace.connection.value.kind !== "open" || !(isAway || isLost)) return undefined;
+  const isHq = workspace.machines.all.value !== undefined;
+  const name = workspace.sessions.record(open.id)?.source ?? "The machine";
+  const back = isHq ? `Back to ${name}…` : "The session could not be opened.";
+  const words = isAway
+    ? `${name} is offline. The session keeps running; you are reconnected when the machine is back online.`
+    : back;
+  return (
+    <Banner words={words} refusals={open.reachability.refusals.value}>
+      {!isAway && (
+        <Button look="small" onClick={() => open.retry()}>
+          Try again
+        </Button>
+      )}
+    </Banner>
+  );
+}
+
+const PREVIEW_CHARACTERS = 60;
+
+/** Asks once per session whether its programs may write to the clipboard. */
+function ClipboardQuestion({ requests }: { readonly requests: ClipboardRequests }): VNode | undefined {
+  const text = requests.waiting.value;
+  if (text === undefined) return undefined;
+  const [line = ""] = text.trim().split("\n", 1);
+  const isCut = text.trim().length > PREVIEW_CHARACTERS || line !== text.trim();
+  return (
+    <section class="clipboard-question" role="status" aria-label="Clipboard">
+      <p>
+        <Icon name="copy" />A program in this session wants to copy {text.length}{" "}
+        {text.length === 1 ? "character" : "characters"} to your clipboard:
+      </p>
+      <code>
+        {line.slice(0, PREVIEW_CHARACTERS)}
+        {isCut && "…"}
+      </code>
+      <p class="clipboard-answers">
+        <Button look="small" onClick={() => requests.answer(false)}>
+          Never here
+        </Button>
+        <Button look="small primary" onClick={() => requests.answer(true)}>
+          Allow in this session
+        </Button>
+      </p>
+    </section>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { RefObject, TargetedKeyboardEvent, VNode } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
 import { detailWords, nameWords } from "../session/words.ts";
@@ -87,5 +87,32 @@ function Found({ workspace, id, list, found, chosen, onOpen }: FoundProps): VNod
         );
       })}
     </div>
+  );
+}
+
+type SwitcherProps = Pick<WorkspaceProps, "workspace"> & { readonly onClose: () => void };
+
+/** The finder in a dialog. */
+export function Switcher({ workspace, onClose }: SwitcherProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    dialog.current?.showModal();
+    dialog.current?.querySelector("input")?.focus();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="confirm switcher finder"
+      aria-label="Find a session"
+      closedby="any"
+      onClose={onClose}
+    >
+      <SessionFinder
+        workspace={workspace}
+        sessions={workspace.sessions.all.value ?? []}
+        // Closing returns the focus to its previous owner, before the opening terminal takes it.
+        onOpen={() => dialog.current?.close()}
+      />
+    </dialog>
   );
 }
