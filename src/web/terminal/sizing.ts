@@ -35,8 +35,6 @@ export class Sizing {
   readonly #isRunning: () => boolean;
   readonly #ask: (size: TerminalSize) => void;
   readonly #session = signal<TerminalSize | undefined>(undefined);
-  /** The session's own size. */
-  readonly size: ReadonlySignal<TerminalSize | undefined> = this.#session;
   readonly #fitting = signal<TerminalSize | undefined>(undefined);
   readonly #asked: TerminalSize[] = [];
   readonly #isOurs = signal(false);
