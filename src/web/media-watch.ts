@@ -3,6 +3,10 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 /** The list and a session do not fit beside each other; the style sheets have the same query. */
 export const NARROW = "(max-width: 760px), (max-height: 480px) and (pointer: coarse)";
 
+/** The system prefers light colours. */
+export const LIGHT = "(prefers-color-scheme: light)";
+export type ColorScheme = "dark" | "light";
+
 /** Whether a media query matches, as a signal. */
 export class MediaWatch implements Disposable {
   readonly #query: MediaQueryList;

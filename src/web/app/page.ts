@@ -1,10 +1,9 @@
 // The page's composition root: objects that live as long as the page, and the workspace of the current login.
-import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import { BrowserStorage } from "../browser-storage.ts";
-import { SchemeWatch } from "../color-scheme.ts";
 import { Keyring } from "../login/keys/keyring.ts";
 import { type Access, Login } from "../login/login.ts";
-import { MediaWatch, NARROW } from "../media-watch.ts";
+import { type ColorScheme, LIGHT, MediaWatch, NARROW } from "../media-watch.ts";
 import { Preferences } from "../preferences.ts";
 import { nameWords } from "../session/words.ts";
 import { AddressBar } from "./address-bar.ts";
@@ -17,7 +16,8 @@ export class Page implements Disposable {
   readonly keyring: Keyring;
   readonly notices = new Notices();
   readonly preferences: Preferences;
-  readonly schemes: SchemeWatch;
+  /** The system's preference, which may change. */
+  readonly scheme: ReadonlySignal<ColorScheme>;
   /** Whether the list and a session do not fit beside each other. */
   readonly narrow: MediaWatch;
   readonly clock = new Clock();
@@ -33,7 +33,8 @@ export class Page implements Disposable {
     this.address = this.#scope.use(new AddressBar(window));
     this.login = this.#scope.use(new Login(window));
     this.keyring = this.#scope.use(new Keyring(window));
-    this.schemes = this.#scope.use(new SchemeWatch(window));
+    const { matches: isLight } = this.#scope.use(new MediaWatch(window, LIGHT));
+    this.scheme = computed(() => (isLight.value ? "light" : "dark"));
     this.narrow = this.#scope.use(new MediaWatch(window, NARROW));
     this.#scope.use(this.notices);
     this.#scope.use(this.clock);
@@ -62,7 +63,7 @@ export class Page implements Disposable {
   }
 
   #enter(access: Access): void {
-    const { login, address, notices, preferences, schemes } = this;
+    const { login, address, notices, preferences, scheme } = this;
     this.#workspace.value = new Workspace({
       window: this.#window,
       login,
@@ -70,7 +71,7 @@ export class Page implements Disposable {
       address,
       notices,
       preferences,
-      schemes,
+      scheme,
       isNarrow: this.narrow.matches,
     });
   }

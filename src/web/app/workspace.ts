@@ -15,13 +15,13 @@ import { PAGE_PING_INTERVAL_MS } from "../../protocol/limits.ts";
 import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
 import type { Share } from "../../protocol/schemas/share.ts";
-import type { SchemeWatch } from "../color-scheme.ts";
 import { sendFile } from "../files/send-file.ts";
 import { onlySession } from "../layout/address.ts";
 import { Panes } from "../layout/panes.ts";
 import type { Access, Login } from "../login/login.ts";
 import { Permissions } from "../login/permissions.ts";
 import { MachineList } from "../machines/machine-list.ts";
+import type { ColorScheme } from "../media-watch.ts";
 import { followNotice } from "../notifications/alert.ts";
 import { showAlert } from "../notifications/browser-notifications.ts";
 import { SessionNotifier } from "../notifications/session-notifier.ts";
@@ -46,7 +46,7 @@ type WorkspaceOptions = {
   readonly address: AddressBar;
   readonly notices: Notices;
   readonly preferences: Preferences;
-  readonly schemes: SchemeWatch;
+  readonly scheme: ReadonlySignal<ColorScheme>;
   readonly isNarrow: ReadonlySignal<boolean>;
 };
 
@@ -276,13 +276,13 @@ export class Workspace implements Disposable {
   }
 
   #openSession(id: string): OpenSession {
-    const { preferences, schemes, notices, login } = this.#options;
+    const { preferences, scheme, notices, login } = this.#options;
     return new OpenSession({
       id,
       socket: this.#socket,
       client: this.client,
       preferences,
-      schemes,
+      scheme,
       mayType: () => this.permissions.grants("sessions:control"),
       isMachineGone: computed(() => this.machines.isGone(this.sessions.record(id)?.source)),
       onFailed: (what, error) => notices.failed(what, error),
@@ -322,31 +322,22 @@ export class Workspace implements Disposable {
 /** Frequent enough to show activity, and cheap for twenty sessions at once. */
 const PREVIEW_INTERVAL_MS = 1_000;
 
+const UNAUTHORIZED = 401;
+
 /** Uses the current token; a refusal ends the login. */
 function sendOf(login: Login): Send {
-  const token = (): string | undefined => login.token;
-  return watchedSend(fetchSend({ origin: "", token }), token, (refused) => login.refused(refused));
+  const send = fetchSend({ origin: "", token: () => login.token });
+  return async (request) => {
+    const used = login.token;
+    const response = await send(request);
+    if (response.status === UNAUTHORIZED) login.refused(used);
+    return response;
+  };
 }
 
 function throughHq(send: Send, remote: string): Send {
   const proxy = `/api/remotes/${encodeURIComponent(remote)}/proxy`;
   return (request) => send({ ...request, path: `${proxy}${request.path}` });
-}
-
-const UNAUTHORIZED = 401;
-
-/** Forwards requests, and reports when the server no longer accepts the credentials; `undefined`: no token. */
-function watchedSend(
-  send: Send,
-  token: () => string | undefined,
-  onRefused: (token: string | undefined) => void,
-): Send {
-  return async (request) => {
-    const used = token();
-    const response = await send(request);
-    if (response.status === UNAUTHORIZED) onRefused(used);
-    return response;
-  };
 }
 
 /** Downloads that take longer are aborted. */

@@ -1,38 +1,33 @@
 // Draws a screen onto a canvas, as large as possible. A picture to recognise a session by, not a terminal.
-import type { ITheme } from "@xterm/xterm";
 import { characterWidth } from "../../protocol/character-width.ts";
 import type { ScreenSnapshot } from "../../protocol/frame/snapshot.ts";
 import { CellAttribute, type CellColour, type SnapshotCell } from "../../protocol/frame/snapshot-cell.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
+import { ansiColors, type Palette } from "../terminal/emulator/palette.ts";
 
 /** Height of a cell, relative to its width. */
 const CELL_RATIO = 2;
-/** The first 16 colours of the palette. */
-const NAMED = [
-  ...["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"],
-  ...["brightBlack", "brightRed", "brightGreen", "brightYellow"],
-  ...["brightBlue", "brightMagenta", "brightCyan", "brightWhite"],
-] as const;
 
 /** `fontFamily`: monospaced. The canvas keeps its size; all its pixels are redrawn. */
 export function drawScreen(
   canvas: HTMLCanvasElement,
   screen: ScreenSnapshot,
   size: TerminalSize,
-  { theme, fontFamily }: { readonly theme: ITheme; readonly fontFamily: string },
+  { palette, fontFamily }: { readonly palette: Palette; readonly fontFamily: string },
 ): void {
   const context = canvas.getContext("2d", { alpha: false });
   if (context === null) return;
   const { width, height } = canvas;
   const cell = Math.min(width / size.cols, height / (size.rows * CELL_RATIO));
-  context.fillStyle = theme.background ?? "black";
+  context.fillStyle = palette.background;
   context.fillRect(0, 0, width, height);
   context.textBaseline = "middle";
+  const ansi = ansiColors(palette);
   context.font = `100px ${fontFamily}`;
   context.font = `${(100 * cell) / context.measureText("M").width}px ${fontFamily}`;
   for (const [row, cells] of screen.rows.entries()) {
     for (const run of runsOf(cells)) {
-      const [ink, ground] = colours(run, theme);
+      const [ink, ground] = colours(run, palette, ansi);
       const [x, y] = [run.column * cell, row * cell * CELL_RATIO];
       if (ground !== undefined) {
         context.fillStyle = ground;
@@ -90,18 +85,20 @@ function isSameColour(one: CellColour | undefined, other: CellColour | undefined
 /** Foreground and background colours; undefined: nothing is drawn. */
 function colours(
   { style: { fg, bg, attributes } }: Run,
-  theme: ITheme,
+  palette: Palette,
+  ansi: readonly string[],
 ): readonly [string | undefined, string | undefined] {
-  const ink = fg === undefined ? theme.foreground : colourOf(fg, theme);
-  const ground = bg === undefined ? undefined : colourOf(bg, theme);
-  if ((attributes & CellAttribute.Inverse) !== 0) return [ground ?? theme.background, ink];
+  const ink = fg === undefined ? palette.foreground : colourOf(fg, ansi);
+  const ground = bg === undefined ? undefined : colourOf(bg, ansi);
+  if ((attributes & CellAttribute.Inverse) !== 0) return [ground ?? palette.background, ink];
   return [(attributes & CellAttribute.Invisible) !== 0 ? undefined : ink, ground];
 }
 
-function colourOf(colour: CellColour, theme: ITheme): string | undefined {
+/** `ansi`: the first 16 colours. */
+function colourOf(colour: CellColour, ansi: readonly string[]): string {
   if (typeof colour === "object") return rgb(colour.r, colour.g, colour.b);
-  const named = NAMED[colour];
-  if (named !== undefined) return theme[named];
+  const named = ansi[colour];
+  if (named !== undefined) return named;
   if (colour >= 232) {
     const level = 8 + 10 * (colour - 232);
     return rgb(level, level, level);

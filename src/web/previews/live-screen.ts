@@ -1,6 +1,6 @@
 // A session's screen on a canvas, redrawn as it changes, while the canvas is visible.
-import type { ITheme } from "@xterm/xterm";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
+import type { Palette } from "../terminal/emulator/palette.ts";
 import { decodeSnapshot } from "./decode-snapshot.ts";
 import { drawScreen } from "./draw-screen.ts";
 
@@ -9,7 +9,7 @@ export type LiveScreenOptions = {
   /** Calls back with each SNAPSHOT_VT payload until it is disposed. */
   readonly subscribe: (onSnapshot: (payload: Uint8Array) => void) => Disposable;
   readonly size: TerminalSize;
-  readonly theme: ITheme;
+  readonly palette: Palette;
 };
 
 export class LiveScreen implements Disposable {
@@ -51,7 +51,7 @@ export class LiveScreen implements Disposable {
 
   #draw(): void {
     if (this.#snapshot === undefined) return;
-    const { canvas, size, theme } = this.#options;
+    const { canvas, size, palette } = this.#options;
     const snapshot = this.#snapshot;
     // First, or an invalid one would stop the drawing.
     this.#snapshot = undefined;
@@ -59,7 +59,7 @@ export class LiveScreen implements Disposable {
     const { clientWidth, clientHeight } = canvas;
     canvas.width = clientWidth * devicePixelRatio;
     canvas.height = clientHeight * devicePixelRatio;
-    drawScreen(canvas, screen, size, { theme, fontFamily: getComputedStyle(canvas).fontFamily });
+    drawScreen(canvas, screen, size, { palette, fontFamily: getComputedStyle(canvas).fontFamily });
     canvas.classList.add("drawn");
   }
 }

@@ -6,7 +6,7 @@ import type { WorkspaceProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
 import { ageWords, nameWords } from "../session/words.ts";
 import { Status } from "../sessions/session-row.tsx";
-import { paletteOf, terminalTheme } from "../terminal/emulator/palette.ts";
+import { paletteOf } from "../terminal/emulator/palette.ts";
 import { LiveScreen } from "./live-screen.ts";
 
 /** The screens of all sessions that the list shows, each a link to its session. */
@@ -34,13 +34,13 @@ export function PreviewGrid({ page, workspace }: WorkspaceProps): VNode {
 function Preview({ page, workspace, record }: WorkspaceProps & { readonly record: SessionRecord }): VNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { id, cols, rows } = record;
-  const palette = paletteOf(page.preferences.current.value.theme, page.schemes.scheme.value);
+  const palette = paletteOf(page.preferences.current.value.theme, page.scheme.value);
   useEffect(() => {
     if (canvas.current === null) return;
     const screen = new LiveScreen({
       canvas: canvas.current,
       subscribe: (onSnapshot) => workspace.preview(id, onSnapshot),
-      ...{ size: { cols, rows }, theme: terminalTheme(palette) },
+      ...{ size: { cols, rows }, palette },
     });
     return () => screen[Symbol.dispose]();
   }, [workspace, id, cols, rows, palette]);

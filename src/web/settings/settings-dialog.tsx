@@ -241,7 +241,7 @@ function Notifications({ page }: PageProps): VNode {
 /** A sample of theme and font; colours in the order of the palette. */
 function Preview({ page }: PageProps): VNode {
   const { theme, font, fontSizePx, hasIconFont } = page.preferences.current.value;
-  const palette = paletteOf(theme, page.schemes.scheme.value);
+  const palette = paletteOf(theme, page.scheme.value);
   const style = {
     ...{ background: palette.background, color: palette.foreground },
     font: `${fontSizePx}px ${fontFamily(font, hasIconFont)}`,

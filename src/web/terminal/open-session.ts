@@ -8,9 +8,9 @@ import type { Subscribed } from "../../protocol/frame/payload.ts";
 import type { SavedFile } from "../../protocol/schemas/file.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
-import type { SchemeWatch } from "../color-scheme.ts";
 import type { FileToSend } from "../files/send-file.ts";
 import { Uploads } from "../files/uploads.ts";
+import type { ColorScheme } from "../media-watch.ts";
 import type { Preferences } from "../preferences.ts";
 import type { Ending } from "../session/words.ts";
 import { BellSound } from "./bell.ts";
@@ -37,7 +37,7 @@ type OpenSessionOptions = {
   readonly socket: SessionSocket;
   readonly client: Pick<Client, "get" | "resync">;
   readonly preferences: Preferences;
-  readonly schemes: SchemeWatch;
+  readonly scheme: ReadonlySignal<ColorScheme>;
   /** Whether this login may type at all; the record contains the rights of a share link. */
   readonly mayType: () => Promise<boolean>;
   /** At an HQ: whether the session's machine has left. */
@@ -81,8 +81,8 @@ export class OpenSession implements Disposable {
   constructor(options: OpenSessionOptions) {
     this.id = options.id;
     this.#options = options;
-    const { preferences, schemes } = options;
-    this.palette = computed(() => paletteOf(preferences.current.value.theme, schemes.scheme.value));
+    const { preferences, scheme } = options;
+    this.palette = computed(() => paletteOf(preferences.current.value.theme, scheme.value));
     this.clipboard = new ClipboardRequests({ sessionId: this.id, preferences, write: writeClipboard });
     this.emulator = this.#scope.use(this.#newEmulator());
     const paste = (text: string): void => this.emulator.paste(text);

@@ -1,6 +1,6 @@
 // The themes of the terminal. `test/unit/web/terminal/emulator/palette.test.ts` computes the contrast of their colours.
 import type { ITheme } from "@xterm/xterm";
-import type { ColorScheme } from "../../color-scheme.ts";
+import type { ColorScheme } from "../../media-watch.ts";
 
 export type Palette = {
   readonly words: string;

@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { ISearchOptions, SearchAddon } from "@xterm/addon-search";
-import type { ColorScheme } from "../../color-scheme.ts";
+import type { ColorScheme } from "../../media-watch.ts";
 import { searchColors } from "./palette.ts";
 
 export type Found = {
