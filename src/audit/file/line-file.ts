@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
-import { tornEnd } from "./log-lines.ts";
+import { inodeName, tornEnd } from "./log-lines.ts";
 
 const NEWLINE = 0x0a;
 const NOTHING = new Uint8Array();
@@ -120,8 +120,4 @@ async function closeToOthers(
   } catch (error) {
     log.warn({ path, error }, "audit log is open to others");
   }
-}
-
-function inodeName({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
-  return `${dev}:${ino}`;
 }

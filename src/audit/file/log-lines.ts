@@ -1,7 +1,8 @@
 // The files of an audit log, and their lines.
 import { createReadStream } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import type { z } from "zod";
+import { parseJson } from "../../lib/data/json.ts";
 import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import { linkOf } from "./chain.ts";
 
@@ -13,30 +14,41 @@ const NEWLINE = 0x0a;
 /** Without its newline; `isWhole` false: the last line has none. */
 export type LogLine = { readonly bytes: Uint8Array; readonly isWhole: boolean };
 
-/** Existing files of a log, oldest first. A file with two names, as during a rotation, is listed once. */
+/**
+ * Names of a log's files, newest first. A rotation moves files on in this direction: looked up in this order none is
+ * missed, but one may be found twice.
+ */
+export function logNames(path: string): readonly string[] {
+  return [path, ...Array.from({ length: KEPT_FILES }, (_, index) => `${path}.${index + 1}`)];
+}
+
+export function inodeName({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
+  return `${dev}:${ino}`;
+}
+
+/** Existing files of a log, oldest first, each once. */
 export async function keptFiles(path: string): Promise<readonly string[]> {
-  const names = Array.from({ length: KEPT_FILES }, (_, index) => `${path}.${KEPT_FILES - index}`);
   const found = new Map<string, string>();
-  for (const name of [...names, path]) {
-    const at = await stat(name).catch(unlessMissing);
-    if (at !== undefined) found.set(`${at.dev}:${at.ino}`, name);
+  for (const name of logNames(path)) {
+    const status = await stat(name).catch(unlessMissing);
+    if (status !== undefined) found.set(inodeName(status), name);
   }
-  return [...found.values()];
+  return [...found.values()].reverse();
 }
 
 /** `undefined` for a line without such an entry. */
 export function entryIn<Entry>(line: Uint8Array | string, schema: z.ZodType<Entry>): Entry | undefined {
-  const text = typeof line === "string" ? line : new TextDecoder().decode(line);
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return schema.safeParse(parseJson(line)).data;
 }
 
-export async function* linesOf(path: string): AsyncGenerator<LogLine> {
+export async function* linesOf(file: string | FileHandle): AsyncGenerator<LogLine> {
+  const options = { start: 0, highWaterMark: 1024 * 1024 };
+  const stream =
+    typeof file === "string"
+      ? createReadStream(file, options)
+      : file.createReadStream({ ...options, autoClose: false });
   let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+  for await (const chunk of stream) {
     const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
@@ -48,8 +60,8 @@ export async function* linesOf(path: string): AsyncGenerator<LogLine> {
   if (rest.length > 0) yield { bytes: rest, isWhole: false };
 }
 
-export async function firstSequence(path: string): Promise<number | undefined> {
-  for await (const { bytes } of linesOf(path)) {
+export async function firstSequence(file: string | FileHandle): Promise<number | undefined> {
+  for await (const { bytes } of linesOf(file)) {
     const link = linkOf(bytes);
     if (link !== undefined) return link.seq;
   }

@@ -1,9 +1,10 @@
 // Pages of the audit log, newest first, across its files.
 import { type FileHandle, open } from "node:fs/promises";
+import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUDIT_PAGE_BYTES, MAX_AUDIT_SCAN_BYTES } from "../../protocol/limits.ts";
 import { type AuditPage, type AuditQuery, AuditRecord } from "../../protocol/schemas/audit.ts";
-import { entryIn, firstSequence, keptFiles } from "./log-lines.ts";
+import { entryIn, firstSequence, inodeName, logNames } from "./log-lines.ts";
 
 const BLOCK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
@@ -21,13 +22,12 @@ export async function readAudit(path: string, query: Query): Promise<AuditPage> 
   const entries: AuditRecord[] = [];
   let [bytes, scanned] = [0, 0];
   let isFound = cursor === undefined;
-  for (const name of (await keptFiles(path)).toReversed()) {
-    await using file = await openRegular(name);
-    const first = (await firstSequence(name)) ?? 0;
+  await using stack = new AsyncDisposableStack();
+  for (const { file, size } of await openFiles(path, stack)) {
+    const first = (await firstSequence(file)) ?? 0;
     const isStart = !isFound && first === fromFile;
     isFound ||= isStart;
     if (!isFound) continue;
-    const { size } = await file.stat();
     for await (const line of linesBefore(file, Math.min(size, (isStart ? fromOffset : undefined) ?? size))) {
       scanned += line.bytes.length + 1;
       // `ttyhq audit verify` reports foreign lines.
@@ -43,11 +43,23 @@ export async function readAudit(path: string, query: Query): Promise<AuditPage> 
   return { entries };
 }
 
-async function openRegular(name: string): Promise<FileHandle> {
-  const file = await open(name, "r");
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw new ServiceError("not_found", "the audit log of this server is not a file: read it where it goes to");
+type OpenFile = { readonly file: FileHandle; readonly size: number };
+
+/** Newest first, each once. Opened before any is read, because a rotation renames them. */
+async function openFiles(path: string, stack: AsyncDisposableStack): Promise<readonly OpenFile[]> {
+  const found = new Map<string, OpenFile>();
+  for (const name of logNames(path)) {
+    const file = await open(name, "r").catch(unlessMissing);
+    if (file === undefined) continue;
+    stack.use(file);
+    const status = await file.stat();
+    if (!status.isFile()) {
+      const message = "the audit log of this server is not a file: read it where it goes to";
+      throw new ServiceError("not_found", message);
+    }
+    found.set(inodeName(status), { file, size: status.size });
+  }
+  return [...found.values()];
 }
 
 /** Whole lines that end before `end`, each with its offset, last one first. */

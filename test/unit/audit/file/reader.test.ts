@@ -2,7 +2,7 @@ import { appendFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { readAudit } from "../../../../src/audit/file/reader.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { LogPlace } from "../log-place.ts";
+import { LogPlace, loginOf } from "../log-place.ts";
 
 /** Writes lines into four rotated files and the current one. */
 async function rotated(): Promise<LogPlace> {
@@ -50,6 +50,32 @@ test("a cursor continues at its line after a rotation, without newer lines", asy
   // A rotation removes the oldest file.
   expect(whole.entries.map(({ seq }) => seq).slice(0, read.length)).toEqual(read);
   expect(read.length).toBeGreaterThan(5);
+});
+
+test("rotations during a read neither repeat nor hide a line", async () => {
+  await using place = await rotated();
+  await using audit = await place.open({ maxBytes: 2_000 });
+  let isOver = false;
+  const readAll = async (): Promise<number> => {
+    let reads = 0;
+    for (; !isOver; reads++) {
+      const { entries } = await readAudit(place.path, { limit: 1_000 });
+      const sequences = entries.map(({ seq = 0 }) => seq);
+      const newest = sequences[0] ?? 0;
+      expect(sequences).toEqual(sequences.map((_, index) => newest - index));
+      expect(sequences.length).toBeGreaterThan(20);
+    }
+    return reads;
+  };
+  const writeAll = async (): Promise<void> => {
+    for (let start = 0; start < 20; start++) {
+      for (let index = 0; index < 8; index++) audit.write(loginOf(`user-${index}`));
+      await audit.flushed();
+    }
+    isOver = true;
+  };
+  const [reads] = await Promise.all([readAll(), writeAll()]);
+  expect(reads).toBeGreaterThan(20);
 });
 
 test("entries must match all filters; incomplete and foreign lines are left out", async () => {
