@@ -1,7 +1,7 @@
+import type { Registry } from "prom-client";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { type Histogram, histogram } from "../lib/data/histogram.ts";
 import { METRICS_TIMEOUT_MS } from "../protocol/limits.ts";
-import { familiesBeside, familiesOf, type MetricValue, valueLines } from "./exposition.ts";
 
 /** The library's own event loop metrics are not exposed; sampling at its default of 10 ms costs half a percent of a core. */
 const EVENT_LOOP_SAMPLE_MS = 1_000;
@@ -16,6 +16,12 @@ const PROCESS_METRICS: ReadonlySet<string> = new Set([
   "nodejs_gc_duration_seconds",
 ]);
 
+/** Labels are words from small closed sets, never an id. */
+export type MetricValue = number | boolean | Iterable<readonly [Readonly<Record<string, string>>, number]>;
+
+type ReadValue = () => MetricValue | Promise<MetricValue>;
+type ReadText = () => Promise<string>;
+
 /**
  * Prometheus metrics, with the prefix `ttyhq_` and base units; a session is never a label. Values are read at each scrape;
  * a value that takes longer than METRICS_TIMEOUT_MS or fails is left out of that scrape. Add metrics before the first `text`.
@@ -23,58 +29,85 @@ const PROCESS_METRICS: ReadonlySet<string> = new Set([
 export type Metrics = {
   readonly type: string;
   text(): Promise<string>;
-  gauge(name: string, help: string, read: () => MetricValue | Promise<MetricValue>): void;
+  gauge(name: string, help: string, read: ReadValue): void;
   /** Counts since the start; the name ends in `_total`. */
-  counter(name: string, help: string, read: () => MetricValue | Promise<MetricValue>): void;
+  counter(name: string, help: string, read: ReadValue): void;
   histogram(histogram: Histogram): void;
   /** The exposition of another process, and a gauge of that name which is 1 if the process answered. */
-  other(name: string, help: string, read: () => Promise<string>): void;
+  other(name: string, help: string, read: ReadText): void;
 };
-
-type ReadMetric = () => Promise<string>;
 
 /** `process`: the prefix of this process's own metrics. Nothing is loaded or measured before the first scrape. */
 export function createMetrics({ process: prefix = "" }: { readonly process?: string } = {}): Metrics {
-  const families: ReadMetric[] = [];
+  const families: ReadText[] = [];
   const histograms: Histogram[] = [];
-  const others: ReadMetric[] = [];
-  let registry: Promise<ReadMetric> | undefined;
-  const family = (name: string, help: string) => ({ name: `ttyhq_${name}`, help });
-  const add =
-    (kind: "gauge" | "counter"): Metrics["gauge"] =>
-    (name, help, read) =>
-      void families.push(async () => valueLines(family(name, help), kind, await read()));
+  const others: ReadText[] = [];
+  let registry: Promise<Registry> | undefined;
   return {
     type: "text/plain; version=0.0.4; charset=utf-8",
     text: async () => {
       registry ??= openRegistry(prefix, histograms);
-      const text = (await Promise.all([...families, await registry].map(inTime))).join("");
-      const names = new Set(familiesOf(text));
+      const library = await registry;
+      const own = await Promise.all([...families, () => library.metrics()].map(inTime));
       const more = await Promise.all(others.map(inTime));
-      return text + more.map((each) => familiesBeside(each, names)).join("");
+      return more.reduce(withNewFamilies, own.join("").replaceAll(/\n\n+/g, "\n"));
     },
-    gauge: add("gauge"),
-    counter: add("counter"),
+    gauge: (name, help, read) =>
+      void families.push(async () => familyText("gauge", name, help, await read())),
+    counter: (name, help, read) =>
+      void families.push(async () => familyText("counter", name, help, await read())),
     histogram: (each) => void histograms.push(each),
     other: (name, help, read) =>
       void others.push(async () => {
         const text = await inTime(read);
-        return valueLines(family(name, help), "gauge", text === "" ? 0 : 1) + text;
+        return (await familyText("gauge", name, help, text !== "")) + text;
       }),
   };
 }
 
 /** A metric that fails does not affect the others. */
-async function inTime(read: ReadMetric): Promise<string> {
+async function inTime(read: ReadText): Promise<string> {
   return await withDeadline(read(), METRICS_TIMEOUT_MS, "a metric").catch(() => "");
 }
 
-async function openRegistry(process: string, histograms: readonly Histogram[]): Promise<ReadMetric> {
+async function familyText(
+  kind: "gauge" | "counter",
+  name: string,
+  help: string,
+  value: MetricValue,
+): Promise<string> {
+  const { Counter, Gauge, Registry } = await import("prom-client");
+  const samples = typeof value === "object" ? [...value] : [[{}, Number(value)] as const];
+  const registry = new Registry();
+  const labelNames = Object.keys(samples[0]?.[0] ?? {});
+  const options = { name: `ttyhq_${name}`, help, labelNames, registers: [registry] };
+  const metric: Pick<InstanceType<typeof Gauge>, "inc" | "remove"> = kind === "gauge"
+    ? new Gauge(options)
+    : new Counter(options);
+  // Without labels the library begins with a sample of 0.
+  metric.remove({});
+  for (const [labels, number] of samples) metric.inc({ ...labels }, number);
+  return await registry.metrics();
+}
+
+/** Appends another process's families, except those that the text has: an older session host has some of the same names. */
+function withNewFamilies(text: string, other: string): string {
+  const known = new Set(Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name));
+  let isNew = true;
+  const lines = other.split("\n").filter((line) => {
+    const name = /^# (?:HELP|TYPE) (\S+)/.exec(line)?.[1];
+    if (name !== undefined) isNew = !known.has(name);
+    return isNew && line !== "";
+  });
+  return text + lines.map((line) => `${line}\n`).join("");
+}
+
+async function openRegistry(process: string, histograms: readonly Histogram[]): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import("prom-client");
   const registry = new Registry();
   const prefix = `ttyhq_${process}`;
   collectDefaultMetrics({ register: registry, prefix, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_MS });
-  for (const { name } of await registry.getMetricsAsJSON()) {
+  for (const { name } of registry.getMetricsAsArray()) {
     if (!PROCESS_METRICS.has(name.slice(prefix.length))) registry.removeSingleMetric(name);
   }
   const lag = histogram(
@@ -83,8 +116,7 @@ async function openRegistry(process: string, histograms: readonly Histogram[]): 
   );
   observeLag(lag);
   for (const each of [lag, ...histograms]) registry.registerMetric(each);
-  // The library leaves an empty line after each family.
-  return async () => `${(await registry.metrics()).replaceAll(/\n\n+/g, "\n").trimEnd()}\n`;
+  return registry;
 }
 
 /** The library's own lag metric includes its sampling interval in every value. */

@@ -21,6 +21,40 @@ test("a metric that fails or never comes is left out", async () => {
   expect(text).not.toMatch(/ttyhq_(?:lost|late)/);
 });
 
+test("a metric has a sample for each combination of labels, or none", async () => {
+  const metrics = createMetrics();
+  metrics.gauge("bytes", "How\nmuch \\.", () => [
+    [{ way: "in", of: 'a"b\\c\nd' }, 1.5],
+    [{ way: "out", of: "x" }, 0],
+  ]);
+  metrics.counter("kills_total", "Kills.", () => []);
+  metrics.gauge("ready", "Whether it is ready.", () => true);
+  const text = await metrics.text();
+  expect(text.match(/^.*ttyhq_(?:bytes|kills_total|ready).*$/gm)).toEqual([
+    "# HELP ttyhq_bytes How\\nmuch \\\\.",
+    "# TYPE ttyhq_bytes gauge",
+    'ttyhq_bytes{way="in",of="a\\"b\\\\c\\nd"} 1.5',
+    'ttyhq_bytes{way="out",of="x"} 0',
+    "# HELP ttyhq_kills_total Kills.",
+    "# TYPE ttyhq_kills_total counter",
+    "# HELP ttyhq_ready Whether it is ready.",
+    "# TYPE ttyhq_ready gauge",
+    "ttyhq_ready 1",
+  ]);
+  expect(text).not.toMatch(/\n\n/);
+});
+
+test("samples with the same labels are added, so that a scraper does not refuse them", async () => {
+  const metrics = createMetrics();
+  metrics.counter("shipped_total", "Shipped.", () => [
+    [{ receiver: "https://logs.example" }, 2],
+    [{ receiver: "https://logs.example" }, 3],
+  ]);
+  expect((await metrics.text()).match(/^ttyhq_shipped_total.*$/gm)).toEqual([
+    'ttyhq_shipped_total{receiver="https://logs.example"} 5',
+  ]);
+});
+
 test("a histogram has cumulative buckets, a sum and a count for each label", async () => {
   const metrics = createMetrics();
   const times = histogram("things_seconds", "Time.", { labels: ["of"], buckets: [1, 2] });
