@@ -20,7 +20,7 @@ import type { Config, HostConfig } from "./config/config.ts";
 import type { RequestHandlers } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
 import { authRoutes } from "./http/routes/auth-routes.ts";
-import { serverAvatarRoutes } from "./http/routes/avatar-routes.ts";
+import { avatarRoutes } from "./http/routes/avatar-routes.ts";
 import { fileRoutes } from "./http/routes/file-routes.ts";
 import { loginRoutes } from "./http/routes/login-routes.ts";
 import { repositoryRoutes } from "./http/routes/repository-routes.ts";
@@ -124,7 +124,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
     ...loginRoutes(gate),
     ...authRoutes({ ...gate, newLoginLink, maxUploadBytes: config.maxUploadBytes }),
     readAudit: ({ query }) => audit.page(query),
-    ...serverAvatarRoutes(account.user, process.platform, gate.accounts),
+    ...avatarRoutes({ serverUser: account.user, platform: process.platform, accounts: gate.accounts, now }),
     ...role.routes(gate.tokens),
   };
   const parts = { ...base, socket, serve, gate, sharedRecords, routes, hub, admitTunnel, ...auditing };

@@ -4,9 +4,6 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { UserId } from "../../protocol/schemas/auth.ts";
 import type { Media, Routes } from "../route.ts";
 
-/** `undefined` without an avatar that a browser can show. Never rejects. */
-export type FindAvatar = () => Promise<Avatar | undefined>;
-
 const SOMEBODY = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 48" role="img"><title>user</title><circle cx="24" cy="24" r="24" fill="#8a94a3"/><circle cx="24" cy="18.5" r="8" fill="#fff"/><path d="M8.5 41a16 16 0 0 1 31 0A24 24 0 0 1 24 48 24 24 0 0 1 8.5 41z" fill="#fff"/></svg>
 `;
 const CONTENT_SECURITY_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
@@ -19,14 +16,25 @@ const HOUR_S = 3_600;
  */
 export function avatarRoutes(parts: {
   readonly serverUser: string;
-  /** `process.platform`. */
+  /** `process.platform`: only macOS has avatars. */
   readonly platform: string;
-  readonly findAvatar: FindAvatar;
+  readonly accounts: Pick<Accounts, "avatar">;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
 }): Routes {
-  const { serverUser, platform, findAvatar } = parts;
+  const { serverUser, platform, accounts, now } = parts;
+  let kept: { readonly avatar: Promise<Avatar | undefined>; readonly untilMs: number } | undefined;
+  const ownAvatar = (): Promise<Avatar | undefined> => {
+    if (kept === undefined || now() > kept.untilMs) {
+      const avatar = accounts.avatar(serverUser).catch(() => undefined);
+      kept = { avatar, untilMs: now() + HOUR_S * 1_000 };
+    }
+    return kept.avatar;
+  };
   return {
     avatar: async ({ params }, { accept }) => {
-      const avatar = checkUserId(params.userId) === serverUser ? await findAvatar() : undefined;
+      const isOwn = checkUserId(params.userId) === serverUser;
+      const avatar = isOwn && platform === "darwin" ? await ownAvatar() : undefined;
       if (isJsonPreferred(accept)) return json(platform, avatar);
       if (avatar !== undefined) {
         const bytes = Buffer.from(avatar.content, "base64");
@@ -73,25 +81,4 @@ function image(type: string, bytes: Uint8Array, cacheControl: string): Media {
 
 function media(type: string, bytes: Uint8Array, headers: Media["headers"] = {}): Media {
   return { type, length: bytes.length, headers: { vary: "accept", ...headers }, body: bytes };
-}
-
-const KEPT_MS = 3_600_000;
-
-export function serverAvatarRoutes(
-  serverUser: string,
-  platform: string,
-  accounts: Pick<Accounts, "avatar">,
-): Routes {
-  const find: FindAvatar = () => accounts.avatar(serverUser).catch(() => undefined);
-  const findAvatar = platform === "darwin" ? kept(find, () => performance.now()) : async () => undefined;
-  return avatarRoutes({ serverUser, platform, findAvatar });
-}
-
-/** Caches the avatar for an hour. */
-export function kept(find: FindAvatar, now: () => number): FindAvatar {
-  let known: { readonly avatar: ReturnType<FindAvatar>; readonly untilMs: number } | undefined;
-  return () => {
-    if (known === undefined || now() > known.untilMs) known = { avatar: find(), untilMs: now() + KEPT_MS };
-    return known.avatar;
-  };
 }

@@ -10,27 +10,38 @@ const PHOTO: Avatar = {
   source: "dscl",
 };
 
-async function ask(userId: string, accept?: string, photo: Avatar | "none" = PHOTO) {
-  const findAvatar = async () => (photo === "none" ? undefined : photo);
-  const { avatar } = avatarRoutes({
-    serverUser: "ada",
-    platform: "darwin",
-    findAvatar,
-  });
+async function askRoute(routes: ReturnType<typeof avatarRoutes>, userId: string, accept?: string) {
   const context: Context<undefined> = {
     ...{ principal: undefined, identified: async () => undefined, address: "10.0.0.1", accept },
     ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
   };
-  const answer = await avatar?.({ params: { userId }, query: undefined, body: undefined }, context);
+  const answer = await routes.avatar?.({ params: { userId }, query: undefined, body: undefined }, context);
   if (answer === undefined) throw new Error("there is no such route");
   if (!(answer.body instanceof Uint8Array)) throw new Error("the avatar is streamed");
   return { ...answer, bytes: new Uint8Array(answer.body) };
+}
+
+async function ask(userId: string, accept?: string, photo: Avatar | "none" = PHOTO) {
+  const accounts = { avatar: async () => (photo === "none" ? undefined : photo) };
+  const routes = avatarRoutes({ serverUser: "ada", platform: "darwin", accounts, now: () => 0 });
+  return await askRoute(routes, userId, accept);
 }
 
 test("the server's own user has the system's avatar", async () => {
   const { type, bytes, length, headers } = await ask("ada");
   expect([type, bytes, length]).toEqual(["image/jpeg", BYTES, 4]);
   expect(headers).toMatchObject({ "cache-control": "private, max-age=3600", vary: "accept" });
+});
+
+test("the system is asked once an hour", async () => {
+  let [asked, now] = [0, 0];
+  const accounts = { avatar: async () => void asked++ };
+  const routes = avatarRoutes({ serverUser: "ada", platform: "darwin", accounts, now: () => now });
+  await Promise.all([1, 2, 3].map(() => askRoute(routes, "ada")));
+  expect(asked).toBe(1);
+  now = 3_600_001;
+  await askRoute(routes, "ada");
+  expect(asked).toBe(2);
 });
 
 test("all other users have one generic avatar, which runs and loads nothing", async () => {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { avatarPath, findAvatar, photoBytes } from "../../../../src/auth/accounts/avatar.ts";
-import { kept } from "../../../../src/http/routes/avatar-routes.ts";
 
 /** The first bytes of pictures. */
 const JPEG = Buffer.from("ffd8ffe000104a46494600010100004800480000ffd9", "hex");
@@ -59,19 +58,6 @@ test("what is no picture, too large, no file or not there is none", async () => 
     expect([path, await find().catch(() => undefined)]).toEqual([path, undefined]);
   }
   await expect(directoryWith({}).find()).rejects.toThrow("took longer");
-});
-
-test("the directory is asked once an hour", async () => {
-  let [asked, now] = [0, 0];
-  const find = kept(
-    async () => void asked++,
-    () => now,
-  );
-  await Promise.all([find(), find(), find()]);
-  expect(asked).toBe(1);
-  now = 3_600_001;
-  await find();
-  expect(asked).toBe(2);
 });
 
 test("a path is read from its own line and from that of its name", () => {
