@@ -11,8 +11,8 @@ import type { Duplex } from "node:stream";
 import { Server as TlsServer } from "node:tls";
 import { Descriptors } from "../lib/os/descriptors.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { refuse, unreadable } from "./limits/refuse.ts";
 import { Shortage } from "./limits/shortage.ts";
+import { refuse } from "./reply.ts";
 import { isUpload } from "./request-body.ts";
 import { createHttpsServer, isHandshakeFailure, type TlsIdentity } from "./tls.ts";
 import type { Upgrade } from "./upgrade.ts";
@@ -267,6 +267,18 @@ export class Listener implements AsyncDisposable {
   #closeAllBut(responses: ReadonlySet<ServerResponse>): void {
     const answering = new Set([...responses].map(({ socket }) => socket && idOf(socket)));
     for (const [id, socket] of this.#sockets) if (!answering.has(id)) socket.destroy();
+  }
+}
+
+/** For requests that node:http could not parse, by its error code. */
+function unreadable({ code, message }: NodeJS.ErrnoException): ServiceError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new ServiceError("headers_too_large", "the address and the headers together may have 16 KiB");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new ServiceError("request_timeout", "the request did not arrive whole in time: send it again");
+    default:
+      return new ServiceError("invalid_request", `this is no HTTP request: ${message}`);
   }
 }
 

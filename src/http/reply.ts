@@ -1,6 +1,7 @@
-import type { ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import { type ServerResponse, STATUS_CODES } from "node:http";
+import { type Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { currentTrace } from "../lib/trace.ts";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
 import { JsonBytes, type Media } from "./route.ts";
 
@@ -63,12 +64,31 @@ export function sendError(response: ServerResponse, error: unknown, bodyEnd?: Pr
   sendJson(response, statusOf(error), errorBody(error), bodyEnd);
 }
 
+/** The same on a bare socket, which it closes. */
+export function refuse(socket: Duplex, error: unknown): void {
+  const status = statusOf(error);
+  const body = JSON.stringify(errorBody(error));
+  const trace = currentTrace();
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
+    "X-Content-Type-Options: nosniff",
+    "Connection: close",
+    ...(trace === undefined ? [] : [`X-Request-Id: ${trace.requestId}`]),
+    ...Object.entries(errorHeaders(error)).map(([name, value]) => `${name}: ${value}`),
+  ];
+  // Otherwise a client that does not close its side would keep the socket open forever.
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
+
 export function statusOf(error: unknown): number {
   return error instanceof ServiceError ? error.status : 500;
 }
 
 /** Headers of an error: how to log in, when to retry, the whole length. */
-export function errorHeaders(error: unknown): Readonly<Record<string, string>> {
+function errorHeaders(error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof ServiceError)) return {};
   const { status, code, details } = error;
   return {

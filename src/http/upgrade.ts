@@ -24,8 +24,7 @@ import { tunnelOver } from "../remote/uplink.ts";
 import { contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
 import type { ClientOf } from "./client-address.ts";
-import { refuse } from "./limits/refuse.ts";
-import { statusOf } from "./reply.ts";
+import { refuse, statusOf } from "./reply.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { tracedUpgrade } from "./traced.ts";
 

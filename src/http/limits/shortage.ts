@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Descriptors } from "../../lib/os/descriptors.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { refuse } from "./refuse.ts";
+import { refuse } from "../reply.ts";
 
 /** Descriptors reserved for files, programs and outgoing connections. */
 const KEPT_FREE = 32;
