@@ -1,15 +1,9 @@
+import type { EndpointOutput } from "../../protocol/endpoints/endpoint.ts";
+import type { Endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
-
-type Cleanup = {
-  success: true;
-  message: string;
-  localCleaned: number;
-  cleanedSessions: string[];
-  remoteResults: { remoteName: string; cleaned: number; error?: string }[];
-};
 
 /**
  * Removes ended sessions, all machines in parallel. A remote that fails is reported in its result; a failure on this machine
@@ -18,7 +12,7 @@ type Cleanup = {
 export async function cleanUpExited(
   sessions: Pick<SessionBackend, "list" | "remove">,
   remotes: readonly string[],
-): Promise<Cleanup> {
+): Promise<EndpointOutput<Endpoints["cleanupExited"]>> {
   const ended = (await sessions.list()).filter(({ status }) => status === "exited");
   const byMachine = Map.groupBy(ended, ({ remoteName = LOCAL }) => remoteName);
   const names = new Set([LOCAL, ...remotes, ...byMachine.keys()]);
