@@ -14,7 +14,7 @@ import { hostProgram, openLocalSessions } from "./app/own-sessions.ts";
 import { Readiness } from "./app/readiness.ts";
 import { openRole, type Role } from "./app/role.ts";
 import type { ServerContext } from "./app/server-context.ts";
-import { hostMetrics, measureCanary, serverMetrics } from "./app/server-metrics.ts";
+import { hostMetrics, serverMetrics } from "./app/server-metrics.ts";
 import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
 import type { RequestHandlers } from "./http/listener.ts";
@@ -157,7 +157,7 @@ async function openCanary(parts: {
   const { Canary } = await import("./app/canary/canary.ts");
   const { controlDir, version, role, log } = parts;
   const canary = new Canary({ socketPath: controlDir.serverSocket, version, machines: role.machines, log });
-  measureCanary(parts.metrics, canary);
+  canary.measure(parts.metrics);
   canary.start();
   return canary;
 }

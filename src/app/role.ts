@@ -25,7 +25,7 @@ import { type OriginTarget, openTunnel } from "../remote/uplink.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { AuditLog } from "./auditing.ts";
-import type { CanaryMachine } from "./canary/canary.ts";
+import type { CanaryMachine } from "./canary/machine-canary.ts";
 import { Cordon } from "./cordon.ts";
 import { type HqRole, openHeadquarters } from "./headquarters.ts";
 import type { Identity } from "./health.ts";

@@ -18,7 +18,6 @@ import type { SessionBackend } from "../sessions/backend.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { AuditLog } from "./auditing.ts";
-import type { Canary } from "./canary/canary.ts";
 import type { Headquarters } from "./headquarters.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import type { Readiness } from "./readiness.ts";
@@ -184,24 +183,6 @@ export function measureFleet(metrics: Metrics, headquarters: Headquarters): void
   metrics.counter("probes_total", "Health checks of remotes, by result.", () => healthCheck.results);
   metrics.histogram(healthCheck.durations);
   metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => healthCheck.removed);
-}
-
-export function measureCanary(metrics: Metrics, canary: Canary): void {
-  metrics.counter(
-    "bytes_lost_total",
-    "Bytes of canaries that were missing or wrong.",
-    () => canary.bytesLost,
-  );
-  metrics.gauge(
-    "canary_last_success_timestamp_seconds",
-    "When an input to the canary of a machine last came back.",
-    () => canary.lastSuccesses,
-  );
-  metrics.gauge(
-    "canary_round_trip_seconds",
-    "How long the last input to the canary of a machine took to come back.",
-    () => canary.roundTrips,
-  );
 }
 
 /** `registration`: defined once the server listens. */

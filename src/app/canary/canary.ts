@@ -1,20 +1,12 @@
 // `--canary`: a small session on each machine whose output this server checks as a viewer of itself, from end to end.
-import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import { withDeadline } from "../../lib/async/deadline.ts";
 import type { Log } from "../../log.ts";
-import { type Client, createClient } from "../../protocol/client/client.ts";
+import type { Metrics } from "../../metrics/metrics.ts";
+import { createClient } from "../../protocol/client/client.ts";
 import { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { createSender } from "../../remote/send.ts";
 import { openLink } from "../../remote/uplink.ts";
-import { CanarySession } from "./canary-session.ts";
-import { CANARY_COMMAND } from "./canary-stream.ts";
-
-/** `remoteId`: on an HQ. */
-export type CanaryMachine = {
-  readonly name: string;
-  readonly remoteId: string | undefined;
-  /** It has no canary, which would keep it from being drained. */
-  readonly isCordoned: boolean;
-};
+import { type CanaryMachine, type CanaryParts, MachineCanary } from "./machine-canary.ts";
 
 type CanaryOptions = {
   /** Of this server. */
@@ -24,61 +16,55 @@ type CanaryOptions = {
   readonly log: Pick<Log, "error" | "warn" | "info">;
 };
 
-/** The canary of one machine. */
-type Watched = {
-  readonly machine: CanaryMachine;
-  /** Seconds since the epoch: the last echo, or the beginning. */
-  lastSuccess: number;
-  roundTripMs: number | undefined;
-  session: CanarySession | undefined;
-  /** The creation or the end of a session. */
-  work: Promise<void> | undefined;
-  /** The last failure was logged. */
-  hasFailed: boolean;
-  retryAt: number;
-};
-
 const INTERVAL_MS = 2_000;
-const RETRY_MS = 10_000;
 const STOP_TIMEOUT_MS = 5_000;
-
-const now = performance.now.bind(performance);
 
 export class Canary implements AsyncDisposable {
   /** Since the start, on all machines. */
-  bytesLost = 0;
+  #bytesLost = 0;
   readonly #options: CanaryOptions;
   readonly #owned = new DisposableStack();
-  readonly #client: Client;
-  readonly #socket: SessionSocket;
-  readonly #watched = new Map<string, Watched>();
+  readonly #parts: CanaryParts;
+  readonly #canaries = new Map<string, MachineCanary>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: CanaryOptions) {
     this.#options = options;
     const { socketPath, version } = options;
     const target = { socketPath };
-    this.#client = createClient(this.#owned.use(createSender(target)).send);
-    this.#socket = this.#owned.use(
+    const client = createClient(this.#owned.use(createSender(target)).send);
+    const socket = this.#owned.use(
       new SessionSocket({
         open: (handlers, signal) => openLink(target, handlers, signal),
         ...{ clientName: "canary", version },
       }),
     );
+    const onLost = (bytes: number): void => {
+      this.#bytesLost += bytes;
+    };
+    this.#parts = { client, socket, log: options.log, onLost };
   }
 
-  /** By machine: seconds since the epoch. */
-  get lastSuccesses(): readonly (readonly [{ readonly remote: string }, number])[] {
-    return [...this.#watched.values()].map(({ machine, lastSuccess }) => [
-      { remote: machine.name },
-      lastSuccess,
-    ]);
-  }
-
-  /** By machine, in seconds. */
-  get roundTrips(): readonly (readonly [{ readonly remote: string }, number])[] {
-    return [...this.#watched.values()].flatMap(({ machine, roundTripMs }) =>
-      roundTripMs === undefined ? [] : [[{ remote: machine.name }, roundTripMs / 1_000] as const],
+  measure(metrics: Metrics): void {
+    const canaries = this.#canaries;
+    metrics.counter(
+      "bytes_lost_total",
+      "Bytes of canaries that were missing or wrong.",
+      () => this.#bytesLost,
+    );
+    metrics.gauge(
+      "canary_last_success_timestamp_seconds",
+      "When an input to the canary of a machine last came back.",
+      () => canaries.values().map(({ machine, lastSuccess }) => [{ remote: machine.name }, lastSuccess]),
+    );
+    metrics.gauge(
+      "canary_round_trip_seconds",
+      "How long the last input to the canary of a machine took to come back.",
+      () =>
+        canaries
+          .values()
+          .filter(({ roundTripMs }) => roundTripMs !== undefined)
+          .map(({ machine, roundTripMs = 0 }) => [{ remote: machine.name }, roundTripMs / 1_000]),
     );
   }
 
@@ -91,83 +77,29 @@ export class Canary implements AsyncDisposable {
   /** Ends all canaries; one whose machine does not answer ends by itself within a minute. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    const ends = Promise.all([...this.#watched.values()].map((watched) => this.#end(watched)));
-    await withDeadline(ends, STOP_TIMEOUT_MS, "the end of the canaries").catch((error: unknown) => {
-      if (!isTimeout(error)) throw error;
-    });
+    const ends = Promise.all([...this.#canaries.values()].map((canary) => canary.end()));
+    await withDeadline(ends, STOP_TIMEOUT_MS, "the end of the canaries").catch(() => undefined);
     this.#owned.dispose();
   }
 
   #check(): void {
     const machines = new Map(this.#options.machines().map((machine) => [machine.name, machine]));
-    for (const [name, watched] of this.#watched) {
-      if (!isObsolete(watched, machines.get(name))) continue;
-      this.#watched.delete(name);
-      void this.#end(watched);
+    for (const [name, canary] of this.#canaries) {
+      if (!isObsolete(canary, machines.get(name))) continue;
+      this.#canaries.delete(name);
+      void canary.end();
     }
-    for (const machine of machines.values()) if (!machine.isCordoned) this.#visit(machine);
-  }
-
-  #visit(machine: CanaryMachine): void {
-    const known = this.#watched.get(machine.name) ?? watchedFrom(machine);
-    this.#watched.set(machine.name, known);
-    if (known.work !== undefined) return;
-    if (known.session?.isOver === true) known.work = this.#drop(known);
-    else if (known.session !== undefined) known.session.ping();
-    else if (now() >= known.retryAt) known.work = this.#create(known);
-  }
-
-  async #create(watched: Watched): Promise<void> {
-    const { name: remote, remoteId } = watched.machine;
-    const { log } = this.#options;
-    try {
-      const record = await this.#client.create({
-        ...{ name: "canary", command: [...CANARY_COMMAND], cwd: "/", cols: 80, rows: 24, transient: true },
-        ...(remoteId === undefined ? {} : { remoteId }),
-      });
-      watched.session = new CanarySession({
-        ...{ client: this.#client, socket: this.#socket, record, now },
-        onEcho: (roundTripMs) => {
-          watched.roundTripMs = roundTripMs;
-          watched.lastSuccess = Date.now() / 1_000;
-        },
-        onLost: (bytes) => {
-          this.bytesLost += bytes;
-          log.error({ remote, session: record.id, bytes }, "canary lost bytes");
-        },
-      });
-      if (watched.hasFailed) log.info({ remote }, "canary runs again");
-      watched.hasFailed = false;
-    } catch (error) {
-      watched.retryAt = now() + RETRY_MS;
-      if (!watched.hasFailed) log.warn({ remote, error }, "canary not started");
-      watched.hasFailed = true;
-    } finally {
-      watched.work = undefined;
+    for (const [name, machine] of machines) {
+      if (machine.isCordoned) continue;
+      const canary = this.#canaries.get(name) ?? new MachineCanary(machine, this.#parts);
+      this.#canaries.set(name, canary);
+      canary.visit();
     }
-  }
-
-  async #drop(watched: Watched): Promise<void> {
-    const { session } = watched;
-    watched.session = undefined;
-    // It may be gone with its host.
-    await session?.end().catch(() => undefined);
-    watched.work = undefined;
-  }
-
-  async #end(watched: Watched): Promise<void> {
-    await watched.work;
-    await this.#drop(watched);
   }
 }
 
 /** The canary of a remote that has left continues when the remote returns. */
-function isObsolete({ machine, session }: Watched, current: CanaryMachine | undefined): boolean {
-  if (current === undefined) return session?.isOver !== false;
+function isObsolete({ machine, isRunning }: MachineCanary, current: CanaryMachine | undefined): boolean {
+  if (current === undefined) return !isRunning;
   return current.isCordoned || current.remoteId !== machine.remoteId;
-}
-
-function watchedFrom(machine: CanaryMachine): Watched {
-  const none = { roundTripMs: undefined, session: undefined, work: undefined };
-  return { machine, lastSuccess: Date.now() / 1_000, ...none, hasFailed: false, retryAt: 0 };
 }
