@@ -3,19 +3,20 @@ import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { openAccess } from "./app/access.ts";
-import { openAuditing, openAuditLog } from "./app/auditing.ts";
+import { type AuditLog, openAuditing, openAuditLog } from "./app/auditing.ts";
 import type { Canary } from "./app/canary/canary.ts";
 import { drain } from "./app/drain.ts";
 import { openGate } from "./app/gate.ts";
+import { openHeadquarters } from "./app/headquarters.ts";
 import { healthOf } from "./app/health.ts";
 import { openServerSocket, openSocket, privateHandlers, whenReady } from "./app/listeners/listeners.ts";
 import { openServerListeners } from "./app/listeners/server-listeners.ts";
 import { hostProgram, openLocalSessions } from "./app/own-sessions.ts";
 import { Readiness } from "./app/readiness.ts";
-import { openRole, type Role } from "./app/role.ts";
-import type { ServerContext } from "./app/server-context.ts";
+import { openRemote } from "./app/remote.ts";
+import { openOwnRole, type Role } from "./app/role.ts";
+import type { ServerContext, ServerParts } from "./app/server-context.ts";
 import { hostMetrics, serverMetrics } from "./app/server-metrics.ts";
-import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
 import type { RequestHandlers } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
@@ -31,7 +32,7 @@ import { createLogger, type Log } from "./log.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { ServiceError } from "./protocol/errors.ts";
 import { ensureHost } from "./remote/host-process.ts";
-import { type ControlDir, openControlDir } from "./sessions/storage/control-dir.ts";
+import { openControlDir } from "./sessions/storage/control-dir.ts";
 
 export type RunningServer = AsyncDisposable & {
   /** Where its page is, as seen from this machine. */
@@ -106,12 +107,13 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const base = { config, context, controlDir, log, instanceId: randomUUID() };
   const audit = stack.use(await openAuditLog(base));
   const role = stack.use(await openRole({ ...base, audit }));
-  const { backend, identity, machineToken, records: sharedRecords, readiness, admitTunnel } = role;
+  const { backend, machineToken, records: sharedRecords, readiness, admitTunnel } = role;
   const gate = stack.use(await openGate({ ...base, machineToken, sharedRecords }));
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
-  const newLoginLink = loginLinks(gate, account.user, address.promise);
-  const health = healthOf(backend, { ...base, version, mode: config.role.kind, ...identity });
+  // Each address logs the server's user in once.
+  const newLoginLink = async () => `${await address.promise}/#login=${await gate.links.issue(account.user)}`;
+  const health = healthOf(backend, { ...base, version, mode: config.role.kind }, role.health);
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ ...role, config, hub, gate, version }));
   const auditing = stack.use(await openAuditing({ audit, config, version, backend, access, gate }));
@@ -133,12 +135,22 @@ export async function startServer(config: Config, context: ServerContext): Promi
   address.resolve(config.publicUrl ?? url);
   stack.use(role.listening?.(reachableAt, () => hub.uplinks));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
-  const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;
+  const loginLink = config.auth.mode === "login" && config.auth.loginLink ? await newLoginLink() : undefined;
   // The last that is put there is the first that is done.
   stack.defer(() => drain({ config, readiness, listeners, hub, log }));
-  if (config.canary) stack.use(await openCanary({ controlDir, version, role, metrics, log }));
+  if (config.canary) stack.use(await openCanary({ ...base, role, metrics }));
   const owned = stack.move();
   return { url, loginLink, behind, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+async function openRole(parts: ServerParts & { readonly audit: AuditLog }): Promise<Role> {
+  const { role } = parts.config;
+  if (role.kind === "hq") {
+    const own = role.hasSessions ? await openOwnRole(parts) : undefined;
+    return await openHeadquarters({ ...parts, role, own });
+  }
+  const own = await openOwnRole(parts);
+  return role.kind === "remote" ? await openRemote(parts, role, own) : own;
 }
 
 /** Starts the session host of a control directory unless one answers there. */
@@ -147,32 +159,19 @@ export async function ensureSessionHost(config: HostConfig, context: ServerConte
 }
 
 /** Loaded on demand: few servers have it. */
-async function openCanary(parts: {
-  readonly controlDir: ControlDir;
-  readonly version: string;
-  readonly role: Pick<Role, "machines">;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}): Promise<Canary> {
+async function openCanary({
+  controlDir,
+  context,
+  role,
+  metrics,
+  log,
+}: ServerParts & { readonly role: Pick<Role, "machines">; readonly metrics: Metrics }): Promise<Canary> {
   const { Canary } = await import("./app/canary/canary.ts");
-  const { controlDir, version, role, log } = parts;
+  const { version } = context;
   const canary = new Canary({ socketPath: controlDir.serverSocket, version, machines: role.machines, log });
-  canary.measure(parts.metrics);
+  canary.measure(metrics);
   canary.start();
   return canary;
-}
-
-/** Each address logs that user in once. */
-function loginLinks(
-  { links }: Pick<Gate, "links">,
-  user: string,
-  url: Promise<string>,
-): () => Promise<string> {
-  return async () => `${await url}/#login=${await links.issue(user)}`;
-}
-
-function hasLoginLink({ auth }: Config): boolean {
-  return auth.mode === "login" && auth.loginLink;
 }
 
 function logOf({ log }: HostConfig, { stderr }: ServerContext): Log {

@@ -1,10 +1,8 @@
 // An HQ: the registry of its remotes, their sessions as one backend, and the health check.
-import type { Audit } from "../audit/entry.ts";
 import { keptTokenSecret } from "../auth/secret.ts";
-import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
 import { Fleet } from "../hq/fleet.ts";
-import { HealthCheck, type HealthCheckOptions } from "../hq/health/health-check.ts";
+import { HealthCheck } from "../hq/health/health-check.ts";
 import { askHealth, isAlive, refuseLoop, withReports } from "../hq/health/remote-health.ts";
 import { Joining } from "../hq/joining/joining.ts";
 import type { RedisTables, RedisTablesOptions } from "../hq/registry/redis-tables.ts";
@@ -13,80 +11,42 @@ import { TablesFile, tableFile } from "../hq/registry/tables-file.ts";
 import { remoteTarget } from "../hq/remote-connection.ts";
 import type { Remote } from "../hq/remote-state.ts";
 import { Tunnels } from "../hq/tunnels.ts";
-import type { Routes } from "../http/route.ts";
 import { joinRoutes, type RegistrationGuard, registrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
 import type { AdmitTunnel } from "../http/upgrade.ts";
 import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import { Seal } from "../lib/seal.ts";
 import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { HEALTH_CHECK_INTERVAL_MS, MAX_REMOTE_RECORDS_LENGTH } from "../protocol/limits.ts";
-import { DIALLED_URL } from "../protocol/schemas/remote.ts";
+import { DIALLED_URL, LOCAL } from "../protocol/schemas/remote.ts";
 import { RemoteSessions, type RemoteSessionsOptions } from "../remote/remote-sessions.ts";
-import type { SessionBackend } from "../sessions/backend.ts";
-import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { AuditLog } from "./auditing.ts";
-
-export type Headquarters = AsyncDisposable & {
-  readonly fleet: Fleet;
-  readonly registry: Registry;
-  readonly healthCheck: HealthCheck;
-  /** Whether the shared registry is reachable, or the registry file is up to date. */
-  readonly isRegistryConnected: () => boolean;
-  /** `tokens` issues the credentials of remotes. */
-  readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
-  readonly admitTunnel: AdmitTunnel;
-  /** Logins and share links of all HQs that share the registry; `undefined`: this HQ has its own. */
-  readonly records: SharedRecordStore | undefined;
-  /** HQs that share a registry have the same id for their remotes. */
-  readonly instanceId: () => string;
-};
+import type { CanaryMachine } from "./canary/machine-canary.ts";
+import { Readiness } from "./readiness.ts";
+import type { OwnRole, Role } from "./role.ts";
+import type { ServerParts } from "./server-context.ts";
 
 /** Time after a health check in which lists are refreshed. */
 const REFRESH_SPREAD_MS = HEALTH_CHECK_INTERVAL_MS * 0.8;
 
-export type HqRole = Extract<Config["role"], { kind: "hq" }>;
+type HqRole = Extract<Config["role"], { kind: "hq" }>;
 
-export async function openHeadquarters(parts: {
-  readonly config: Pick<Config, "tokenSecret" | "trustedCa">;
+type HeadquartersParts = ServerParts & {
   readonly role: HqRole;
-  readonly controlDir: ControlDir;
-  /** The HQ's own sessions, which it owns. */
-  readonly local: SessionBackend | undefined;
-  readonly version: string;
-  readonly instanceId: string;
-  readonly audit: Pick<AuditLog, "write" | "share">;
-  readonly log: Log;
-}): Promise<Headquarters> {
-  const { config, role, controlDir, local, version, instanceId, audit, log } = parts;
+  /** The HQ's own sessions. Without them it has no repositories for users. */
+  readonly own: OwnRole | undefined;
+  readonly audit: AuditLog;
+};
+
+export async function openHeadquarters(parts: HeadquartersParts): Promise<Role> {
+  const { role, own } = parts;
   await using stack = new AsyncDisposableStack();
   const tunnels = stack.use(new Tunnels());
-  const network = { ca: config.trustedCa, connect: tunnels.connect };
-  const { ask, reportOf, failureOf } = withReports(askHealth(network));
-  const seal = new Seal(config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log)));
-  const redis = await openRedis(role, { ca: config.trustedCa, replicaId: instanceId, seal, log });
-  const tables = stack.use(redis?.tables ?? registryFile(controlDir.registry, log));
-  if (redis !== undefined) stack.use(await audit.share(redis.records.auditLines));
-  const hqId = (): string => redis?.tables.instanceId ?? instanceId;
-  const joining = new Joining({
-    ...{ tables: redis?.tables ?? stack.use(await joiningFile(controlDir.joining)), seal, hqId },
-    ...{ configured: role.joining.token, now: () => Date.now() },
-  });
-  const isUp: IsAlive = async (remote, timeoutMs) =>
-    (await isAlive(ask, remote, timeoutMs)) && (await mayStay(joining, remote));
-  const registry = stack.use(await Registry.open({ tables, seal, isAlive: isUp, now: () => new Date() }));
-  const fleet = stack.use(
-    new Fleet({
-      ...{ registry, local, log },
-      targetOf: (remote) => remoteTarget(remote, network),
-      connect: (target, name) => new RemoteSessions({ target, version, limit: sessionLimit(name, log) }),
-    }),
-  );
-  stack.use(registry.watch(({ kind, remote }) => void (kind === "left" && tunnels.close(remote.id))));
-  const healthCheck = stack.use(
-    checkHealth({ registry, isAlive: isUp, lease: redis?.tables.lease, failureOf, fleet, audit, log }),
-  );
+  const opened = await openFleet(parts, tunnels, stack);
+  const { fleet, registry, joining, redis, hqId, ask, reportOf } = opened;
+  const healthCheck = stack.use(checkHealth({ ...opened, ...parts }));
   const guard = registrationGuard(joining, role.joining);
   const ofRemotes = remoteRoutes({
     ...{ registry, fleet, guard, reportOf },
@@ -97,12 +57,54 @@ export async function openHeadquarters(parts: {
   });
   const owned = stack.move();
   return {
-    ...{ fleet, registry, healthCheck, records: redis?.records, instanceId: hqId },
-    admitTunnel: tunnelAdmission({ registry, guard, tunnels }),
-    routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens, registry) }),
-    isRegistryConnected: () => tables.isConnected,
+    ...{ backend: fleet, cordon: own?.cordon, records: redis?.records },
+    admitTunnel: tunnelAdmission(registry, guard, tunnels),
+    routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens, registry), ...own?.routes(tokens) }),
+    remotes: () => registry.remotes.map(({ name }) => name),
+    machines: () => machinesOf(registry, own),
+    readiness: new Readiness({ leave: () => own?.readiness.drain() }),
+    health: () => ({
+      ...{ hqSessions: own !== undefined, instanceId: hqId(), ...own?.health() },
+      ...{ remotes: registry.size, sessions: fleet.running },
+    }),
+    measure: (metrics) => {
+      measureFleet(metrics, opened, healthCheck);
+      own?.measure(metrics);
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** The remotes, alone or shared with other HQs, and the sessions of all machines. */
+async function openFleet(parts: HeadquartersParts, tunnels: Tunnels, stack: AsyncDisposableStack) {
+  const { config, context, controlDir, instanceId, role, own, audit, log } = parts;
+  const network = { ca: config.trustedCa, connect: tunnels.connect };
+  const { ask, reportOf, failureOf } = withReports(askHealth(network));
+  const seal = new Seal(config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log)));
+  const redis = await openRedis(role, { ca: config.trustedCa, replicaId: instanceId, seal, log });
+  const tables = stack.use(redis?.tables ?? registryFile(controlDir.registry, log));
+  if (redis !== undefined) stack.use(await audit.share(redis.records.auditLines));
+  // HQs that share a registry have the same id for their remotes.
+  const hqId = (): string => redis?.tables.instanceId ?? instanceId;
+  const joining = new Joining({
+    ...{ tables: redis?.tables ?? stack.use(await joiningFile(controlDir.joining)), seal, hqId },
+    ...{ configured: role.joining.token, now: () => Date.now() },
+  });
+  const isUp: IsAlive = async (remote, timeoutMs) =>
+    (await isAlive(ask, remote, timeoutMs)) && (await mayStay(joining, remote));
+  const registry = stack.use(await Registry.open({ tables, seal, isAlive: isUp, now: () => new Date() }));
+  const fleet = stack.use(
+    new Fleet({
+      ...{ registry, local: own?.backend, log },
+      targetOf: (remote) => remoteTarget(remote, network),
+      connect: (target, name) => {
+        const limit = sessionLimit(name, log);
+        return new RemoteSessions({ target, version: context.version, limit });
+      },
+    }),
+  );
+  stack.use(registry.watch(({ kind, remote }) => void (kind === "left" && tunnels.close(remote.id))));
+  return { fleet, registry, joining, redis, tables, hqId, ask, isUp, reportOf, failureOf };
 }
 
 function sessionLimit(remote: string, log: Log): NonNullable<RemoteSessionsOptions["limit"]> {
@@ -111,22 +113,49 @@ function sessionLimit(remote: string, log: Log): NonNullable<RemoteSessionsOptio
   return { maxRecordsLength: MAX_REMOTE_RECORDS_LENGTH, onReached };
 }
 
+type OpenFleet = Awaited<ReturnType<typeof openFleet>>;
+
+function measureFleet(
+  metrics: Metrics,
+  { fleet, registry, tables }: OpenFleet,
+  healthCheck: HealthCheck,
+): void {
+  metrics.gauge(
+    "registry_connected",
+    "Whether the registry is reachable and up to date: 1, or 0.",
+    () => tables.isConnected,
+  );
+  metrics.gauge("remotes_unstored", "Remotes that are only in memory.", () => registry.unstored);
+  metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
+  metrics.gauge(
+    "remotes_cordoned",
+    "Remotes that start no new sessions.",
+    () => registry.remotes.filter(({ cordoned }) => cordoned).length,
+  );
+  metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
+  metrics.counter("registrations_total", "Registrations of remotes.", () => registry.registrations);
+  metrics.counter("probes_total", "Health checks of remotes, by result.", () => healthCheck.results);
+  metrics.histogram(healthCheck.durations);
+  metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => healthCheck.removed);
+}
+
+function machinesOf(registry: Registry, own: OwnRole | undefined): readonly CanaryMachine[] {
+  const remotes = registry.remotes.map(({ name, id, cordoned = false }) => {
+    return { name, remoteId: id, isCordoned: cordoned };
+  });
+  if (own === undefined) return remotes;
+  return [{ name: LOCAL, remoteId: LOCAL, isCordoned: own.cordon.isCordoned }, ...remotes];
+}
+
 /** Never rejects. A key that cannot be looked up counts as enrolled. */
 async function mayStay(joining: Joining, remote: Remote): Promise<boolean> {
   return remote.registeredByKey !== true || (await joining.isKnown(remote).catch(() => true));
 }
 
-function checkHealth(
-  parts: Pick<HealthCheckOptions, "registry" | "isAlive" | "lease"> & {
-    readonly failureOf: (remoteId: string) => string | undefined;
-    readonly fleet: Fleet;
-    readonly audit: Audit;
-    readonly log: Log;
-  },
-): HealthCheck {
-  const { failureOf, fleet, audit, log, ...checked } = parts;
+function checkHealth(parts: Pick<HeadquartersParts, "audit" | "log"> & OpenFleet): HealthCheck {
+  const { registry, isUp, redis, failureOf, fleet, audit, log } = parts;
   return new HealthCheck({
-    ...checked,
+    ...{ registry, isAlive: isUp, lease: redis?.tables.lease },
     onAlive: ({ name }) => refreshSoon(fleet, name),
     onDown: ({ id, name, url }) => {
       log.warn({ remote: name, url, reason: failureOf(id) }, "remote does not answer");
@@ -144,12 +173,7 @@ function unreachableTunnel(): ServiceError {
 }
 
 /** A tunnel belongs to a registered remote, and takes the credential that the registration took. */
-function tunnelAdmission(parts: {
-  readonly registry: Registry;
-  readonly guard: RegistrationGuard;
-  readonly tunnels: Tunnels;
-}): AdmitTunnel {
-  const { registry, guard, tunnels } = parts;
+function tunnelAdmission(registry: Registry, guard: RegistrationGuard, tunnels: Tunnels): AdmitTunnel {
   return async (id, principal) => {
     await guard(principal, { id });
     const remote = registry.byId(id);

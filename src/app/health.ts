@@ -4,38 +4,30 @@ import { PROTOCOL_REVISION } from "../protocol/frame/frame.ts";
 import type { Health } from "../protocol/schemas/health.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
-/** The constant fields of the health, and those of an HQ or a remote. */
-export type Identity = Pick<Health, "version" | "mode" | "instanceId"> & {
-  readonly remoteId?: string;
-  /** Of HQs that share a registry: replaces `instanceId`. */
-  readonly sharedInstanceId?: () => string;
-  readonly remotes?: () => number;
-  readonly hqSessions?: boolean;
-  readonly cordon?: { readonly isCordoned: boolean };
-  /** The number of running sessions, if known without listing them. */
-  readonly running?: () => number;
-};
+type Constant = Pick<Health, "version" | "mode" | "instanceId">;
 
-export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identity): () => Promise<Health> {
-  const { version, mode, remoteId, remotes, hqSessions, cordon } = identity;
-  const instanceId = (): string => identity.sharedInstanceId?.() ?? identity.instanceId;
+/** `ofRole`: further members, which take precedence. The sessions are listed unless it has their number. */
+export function healthOf(
+  backend: Pick<SessionBackend, "list">,
+  { version, mode, instanceId }: Constant,
+  ofRole: () => Partial<Health> = () => ({}),
+): () => Promise<Health> {
   const started = performance.now();
   // Requests are unlimited, and the list may be long.
   const counts = singleFlight(() => countsOf(backend));
   // Reading it anew would open the files of the control group each time.
   const cores = availableParallelism();
-  return async () => ({
-    ...{ status: "healthy", version, mode, pid: process.pid, protocol: PROTOCOL_REVISION },
-    instanceId: instanceId(),
-    uptime: Math.floor((performance.now() - started) / 1000),
-    ...(identity.running === undefined ? await counts() : { sessions: identity.running() }),
-    timestamp: new Date().toISOString(),
-    load: machineLoad(cores),
-    ...(remoteId === undefined ? {} : { remoteId }),
-    ...(remotes === undefined ? {} : { remotes: remotes() }),
-    ...(hqSessions === undefined ? {} : { hqSessions }),
-    ...(cordon?.isCordoned ? { cordoned: true } : {}),
-  });
+  return async () => {
+    const own = ofRole();
+    return {
+      ...{ status: "healthy", version, mode, instanceId, pid: process.pid, protocol: PROTOCOL_REVISION },
+      uptime: Math.floor((performance.now() - started) / 1000),
+      ...(own.sessions === undefined ? await counts() : { sessions: own.sessions }),
+      timestamp: new Date().toISOString(),
+      load: machineLoad(cores),
+      ...own,
+    };
+  };
 }
 
 function machineLoad(cores: number): number {

@@ -1,9 +1,8 @@
-// All metrics; docs/observability.md describes them.
+// The metrics of every server; docs/observability.md describes all. Those of a role or a feature are beside it.
 import { readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
-import type { Registration } from "../hq/joining/registration.ts";
 import type { Listener } from "../http/listener.ts";
 import { RequestMeter } from "../http/request-meter.ts";
 import type { CordonState } from "../http/routes/session-routes.ts";
@@ -18,7 +17,6 @@ import type { SessionBackend } from "../sessions/backend.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { AuditLog } from "./auditing.ts";
-import type { Headquarters } from "./headquarters.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -160,42 +158,6 @@ function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
   metrics.gauge("system_terminals", "Terminals of the whole machine.", () => openFileCount("nr"));
   metrics.gauge("system_terminals_limit", "Limit for terminals on the whole machine.", () =>
     openFileCount("max"),
-  );
-}
-
-export function measureFleet(metrics: Metrics, headquarters: Headquarters): void {
-  const { fleet, registry, healthCheck } = headquarters;
-  const isConnected = headquarters.isRegistryConnected;
-  metrics.gauge(
-    "registry_connected",
-    "Whether the registry is reachable and up to date: 1, or 0.",
-    isConnected,
-  );
-  metrics.gauge("remotes_unstored", "Remotes that are only in memory.", () => registry.unstored);
-  metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
-  metrics.gauge(
-    "remotes_cordoned",
-    "Remotes that start no new sessions.",
-    () => registry.remotes.filter(({ cordoned }) => cordoned).length,
-  );
-  metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
-  metrics.counter("registrations_total", "Registrations of remotes.", () => registry.registrations);
-  metrics.counter("probes_total", "Health checks of remotes, by result.", () => healthCheck.results);
-  metrics.histogram(healthCheck.durations);
-  metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => healthCheck.removed);
-}
-
-/** `registration`: defined once the server listens. */
-export function measureRegistration(metrics: Metrics, registration: () => Registration | undefined): void {
-  metrics.gauge(
-    "registered",
-    "Whether the HQ knows this remote: 1, or 0.",
-    () => registration()?.isRegistered === true,
-  );
-  metrics.counter(
-    "registration_attempts_total",
-    "Attempts of this remote to register with its HQ.",
-    () => registration()?.registrations ?? [],
   );
 }
 
