@@ -114,9 +114,9 @@ export async function startServer(config: Config, context: ServerContext): Promi
   // Each address logs the server's user in once.
   const newLoginLink = async () => `${await address.promise}/#login=${await gate.links.issue(account.user)}`;
   const health = healthOf(backend, { ...base, version, mode: config.role.kind }, role.health);
-  const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
+  const { metrics, meter } = serverMetrics({ ...base, role, hub, gate, audit });
   const access = stack.use(openAccess({ ...role, config, hub, gate, version }));
-  const auditing = stack.use(await openAuditing({ audit, config, version, backend, access, gate }));
+  const auditing = stack.use(await openAuditing({ ...base, audit, backend, access, gate }));
   const routes: Routes = {
     ...access.routes(async () => ({ url: await address.promise, isPublic: config.publicUrl !== undefined })),
     ...serverRoutes({

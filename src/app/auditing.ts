@@ -2,18 +2,18 @@
 import type { Audit } from "../audit/entry.ts";
 import type { AuditFile } from "../audit/file/audit-file.ts";
 import type { AuditReceiver, Shipper } from "../audit/ship/shipper.ts";
+import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Config } from "../config/config.ts";
 import { type AuditDestination, headersIn } from "../config/options/audit.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
 import type { SharedLines } from "../lib/data/live-records.ts";
-import type { Log } from "../log.ts";
 import type { AuditPage, AuditQuery } from "../protocol/schemas/audit.ts";
 import { createSender } from "../remote/send.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { Access } from "./access.ts";
-import type { ServerContext } from "./server-context.ts";
+import { namedIn } from "./gate.ts";
+import type { ServerParts } from "./server-context.ts";
 
 export type Auditing = Disposable & {
   /** For listeners: anyone can cause refusals, which are limited. */
@@ -35,34 +35,29 @@ export type AuditLog = Audit &
   };
 
 /** Throws `start_failed` for an unusable path. Imports on demand: a session host does not load these modules. */
-export async function openAuditLog(parts: {
-  readonly config: Pick<Config, "auditLog" | "auditShipping" | "trustedCa">;
-  readonly context: Pick<ServerContext, "stdout" | "hostname">;
-  readonly controlDir: ControlDir;
-  readonly log: Log;
-}): Promise<AuditLog> {
-  const { config, controlDir, log } = parts;
+export async function openAuditLog(parts: ServerParts): Promise<AuditLog> {
+  const { config, context, controlDir, log } = parts;
   const { AuditFile } = await import("../audit/file/audit-file.ts");
   const { readAudit } = await import("../audit/file/reader.ts");
   const { sealedHead } = await import("../audit/file/sealed-head.ts");
   const path = config.auditLog ?? controlDir.audit.log;
   const files = { ...controlDir.audit, log: path };
   await using stack = new AsyncDisposableStack();
-  const file: { current?: AuditFile } = {};
-  const audit: Audit = { write: (entry) => file.current?.write(entry) };
+  let file: AuditFile | undefined;
+  const audit: Audit = { write: (entry) => file?.write(entry) };
   const shippers = await openShippers({ ...parts, audit });
   for (const shipper of shippers) stack.use(shipper);
   let page = (query: AuditQuery): Promise<AuditPage> => readAudit(path, query);
   const ship = (lines: readonly string[]): void => shippers.forEach((shipper) => void shipper.ship(lines));
   const opened = stack.use(await AuditFile.open({ path, head: sealedHead(files, log), log, ship }));
-  file.current = opened;
+  file = opened;
   const owned = stack.move();
   return {
     ...{ write: audit.write, shippers, page: (query) => page(query) },
     share: async (lines) => {
       const { Shipper } = await import("../audit/ship/shipper.ts");
       const { readSharedAudit, registryReceiver } = await import("../audit/shared-log.ts");
-      const receiver = registryReceiver(lines, parts.context.hostname);
+      const receiver = registryReceiver(lines, context.hostname);
       const shipper = new Shipper({ receiver, audit, log, random: Math.random });
       shippers.push(shipper);
       page = (query) => readSharedAudit(lines, query);
@@ -80,12 +75,7 @@ export async function openAuditLog(parts: {
   };
 }
 
-async function openShippers(parts: {
-  readonly config: Pick<Config, "auditShipping" | "trustedCa">;
-  readonly context: Pick<ServerContext, "stdout" | "hostname">;
-  readonly audit: Audit;
-  readonly log: Log;
-}): Promise<Shipper[]> {
+async function openShippers(parts: ServerParts & { readonly audit: Audit }): Promise<Shipper[]> {
   const { config, context, audit, log } = parts;
   const { to, headers } = config.auditShipping;
   if (to.length === 0) return [];
@@ -104,15 +94,15 @@ async function openShippers(parts: {
 }
 
 /** Audits everything from the server's start to its stop. */
-export async function openAuditing(parts: {
-  readonly audit: Audit;
-  readonly config: Config;
-  readonly version: string;
-  readonly backend: SessionBackend;
-  readonly access: Pick<Access, "viewOf">;
-  readonly gate: { readonly accounts: { lookUp(name: string): Promise<{ readonly account?: unknown }> } };
-}): Promise<Auditing> {
-  const { audit, config, version, backend, access, gate } = parts;
+export async function openAuditing(
+  parts: ServerParts & {
+    readonly audit: Audit;
+    readonly backend: SessionBackend;
+    readonly access: Pick<Access, "viewOf">;
+    readonly gate: { readonly accounts: Pick<Accounts, "lookUp"> };
+  },
+): Promise<Auditing> {
+  const { audit, config, context, backend, access, gate } = parts;
   const { Auditor } = await import("../audit/auditor.ts");
   const isAccount = async (name: string): Promise<boolean> =>
     (await gate.accounts.lookUp(name)).account !== undefined;
@@ -125,7 +115,7 @@ export async function openAuditing(parts: {
     ...(config.role.kind === "hq" ? { remoteOf } : {}),
     ...(isOfSystem(config) ? { isAccount } : {}),
   });
-  const details = { version, mode: config.role.kind, pid: process.pid };
+  const details = { version: context.version, mode: config.role.kind, pid: process.pid };
   audit.write({ action: "server.start", result: "ok", details });
   return {
     audit: auditor,
@@ -142,10 +132,9 @@ export async function openAuditing(parts: {
 }
 
 function knownUsers({ auth, serverUser }: Config): readonly string[] {
-  if (auth.mode === "none") return [serverUser];
-  const configured = auth.password?.kind === "configured" ? [auth.password.username] : [];
-  const ofRoles = auth.roles.flatMap((rule) => ("user" in rule ? [rule.user] : []));
-  return [serverUser, ...configured, ...auth.allowUsers, ...auth.adminUsers, ...ofRoles];
+  const password = auth.mode === "login" ? auth.password : undefined;
+  const configured = password?.kind === "configured" ? [password.username] : [];
+  return [serverUser, ...configured, ...namedIn(auth).users];
 }
 
 /** Whether system users log in. */

@@ -2,26 +2,24 @@
 import { randomBytes } from "node:crypto";
 import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Gate } from "../auth/gate.ts";
-import type { Config } from "../config/config.ts";
+import type { LoginConfig } from "../config/login.ts";
 import type { RecordStore, SharedRecordStore } from "../lib/data/live-records.ts";
 import { DiskCare } from "../lib/fs/disk-care.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
-import type { ServerContext } from "./server-context.ts";
+import type { ServerParts } from "./server-context.ts";
 
 const PROXY_PROOF_BYTES = 32;
 
 /** `proxyProof` authenticates our own reverse proxy; new at each start. Disposal ends `accounts`. */
-export async function openGate(parts: {
-  readonly config: Config;
-  readonly context: ServerContext;
-  readonly controlDir: ControlDir;
-  readonly machineToken: Secret | undefined;
-  /** Shared by a group of HQs; `undefined`: the server has its own file. */
-  readonly sharedRecords: SharedRecordStore | undefined;
-  readonly log: Log;
-}): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
+export async function openGate(
+  parts: ServerParts & {
+    readonly machineToken: Secret | undefined;
+    /** Shared by a group of HQs; `undefined`: the server has its own file. */
+    readonly sharedRecords: SharedRecordStore | undefined;
+  },
+): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
   const { config, context, controlDir, machineToken, sharedRecords, log } = parts;
   // Imported on demand: a session host saves 15 MB.
   const [{ createGate }, { Accounts }, { openFactorFile, sharedFactors }] = await Promise.all([
@@ -60,4 +58,13 @@ async function ownRecords(controlDir: ControlDir, log: Log): Promise<RecordStore
     ...{ path: controlDir.logins, now: () => Date.now(), log },
     store: (write) => care.insist("logins", write),
   });
+}
+
+/** Users and groups in options. */
+export function namedIn(auth: LoginConfig): Record<"users" | "groups", ReadonlySet<string>> {
+  if (auth.mode === "none") return { users: new Set(), groups: new Set() };
+  const { allowUsers, adminUsers, roles } = auth;
+  const users = roles.flatMap((rule) => ("user" in rule ? [rule.user] : []));
+  const groups = roles.flatMap((rule) => ("group" in rule ? [rule.group] : []));
+  return { users: new Set([...allowUsers, ...adminUsers, ...users]), groups: new Set(groups) };
 }

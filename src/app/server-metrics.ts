@@ -2,14 +2,12 @@
 import { readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Gate } from "../auth/gate.ts";
-import type { Config } from "../config/config.ts";
-import type { Listener } from "../http/listener.ts";
 import { RequestMeter } from "../http/request-meter.ts";
 import type { CordonState } from "../http/routes/session-routes.ts";
 import type { Hub } from "../hub/hub.ts";
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { Tally } from "../lib/data/tally.ts";
-import { createMetrics, type MetricValue, type Metrics } from "../metrics/metrics.ts";
+import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { createCaller } from "../protocol/client/caller.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { SessionStatus } from "../protocol/schemas/session.ts";
@@ -19,6 +17,7 @@ import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { AuditLog } from "./auditing.ts";
 import type { OwnSessions } from "./own-sessions.ts";
 import type { Readiness } from "./readiness.ts";
+import type { ServerParts } from "./server-context.ts";
 
 /** `process`: as of createMetrics, without `ttyhq_`. */
 function measureBuild(metrics: Metrics, build: { version: string; mode: string }, process = ""): void {
@@ -29,26 +28,20 @@ function measureBuild(metrics: Metrics, build: { version: string; mode: string }
 function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, "list">): void {
   // All gauges are read at once.
   const list = singleFlight(() => backend.list());
-  metrics.gauge("sessions", "Sessions that are listed, by status.", async () =>
-    counted(
-      "status",
-      SessionStatus.options,
-      (await list()).map(({ status }) => status),
-    ),
+  metrics.gauge("sessions", "Sessions that are listed, by status.", async () => {
+    const tally = new Tally("status").expecting(...SessionStatus.options.map((status) => [status]));
+    for (const { status } of await list()) tally.add(status);
+    return tally;
+  });
+  metrics.gauge(
+    "recordings_incomplete",
+    "Sessions with output that is not recorded, by reason.",
+    async () => {
+      const tally = new Tally("reason").expecting(["waiting"], ["stopped"]);
+      for (const { recording } of await list()) if (recording !== undefined) tally.add(recording);
+      return tally;
+    },
   );
-  metrics.gauge("recordings_incomplete", "Sessions with output that is not recorded, by reason.", async () =>
-    counted(
-      "reason",
-      ["waiting", "stopped"],
-      (await list()).flatMap(({ recording = [] }) => recording),
-    ),
-  );
-}
-
-function counted(label: string, words: readonly string[], found: readonly string[]): MetricValue {
-  const tally = new Tally(label).expecting(...words.map((word) => [word]));
-  for (const word of found) tally.add(word);
-  return tally;
 }
 
 function measureHub(metrics: Metrics, hub: Hub): void {
@@ -88,13 +81,6 @@ function measureRequests(metrics: Metrics, meter: RequestMeter, attempts: Gate["
     ...meter.limited,
     [{ limit: "failed_logins" }, attempts.refusals],
   ]);
-}
-
-export function measureListener(metrics: Metrics, listener: Pick<Listener, "connections">): void {
-  const now = () => listener.connections;
-  metrics.gauge("connections", "Open connections to the public address.", () => now().open);
-  metrics.gauge("connections_limit", "Connections over which no more are taken.", () => now().limit);
-  metrics.counter("connections_refused_total", "Connections beyond the limit.", () => now().refused);
 }
 
 function measureAudit(metrics: Metrics, audit: Pick<AuditLog, "counts" | "shippers">): void {
@@ -170,23 +156,22 @@ async function openFileCount(name: "nr" | "max"): Promise<number> {
 const HOST = "host_";
 
 /** `meter` counts the requests of the listeners. */
-export function serverMetrics(parts: {
-  readonly config: Pick<Config, "role">;
-  readonly version: string;
-  readonly role: {
-    readonly backend: SessionBackend;
-    readonly readiness: Readiness;
-    measure(metrics: Metrics): void;
-  };
-  readonly hub: Hub;
-  readonly gate: Pick<Gate, "logins" | "attempts">;
-  readonly audit: AuditLog;
-  readonly controlDir: ControlDir;
-}): { readonly metrics: Metrics; readonly meter: RequestMeter } {
-  const { config, version, role, hub, gate, audit, controlDir } = parts;
+export function serverMetrics(
+  parts: ServerParts & {
+    readonly role: {
+      readonly backend: SessionBackend;
+      readonly readiness: Readiness;
+      measure(metrics: Metrics): void;
+    };
+    readonly hub: Hub;
+    readonly gate: Pick<Gate, "logins" | "attempts">;
+    readonly audit: AuditLog;
+  },
+): { readonly metrics: Metrics; readonly meter: RequestMeter } {
+  const { config, context, role, hub, gate, audit, controlDir } = parts;
   const metrics = createMetrics();
   const meter = new RequestMeter();
-  measureBuild(metrics, { version, mode: config.role.kind });
+  measureBuild(metrics, { version: context.version, mode: config.role.kind });
   metrics.gauge(
     "ready",
     "Whether requests should come here: 1, or 0.",

@@ -20,41 +20,41 @@ import type { Log } from "../../log.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ControlDir } from "../../sessions/storage/control-dir.ts";
+import type { ServerParts } from "../server-context.ts";
 
-export type PublicListener = {
-  readonly config: Config;
-  readonly pageDir: string;
+/** What the listeners of a server serve. */
+export type Served = {
   readonly routes: Routes;
   readonly hub: Hub;
   readonly gate: Gate;
-  readonly clientOf: ClientOf;
   readonly viewOf: UpgradeOptions["viewOf"];
   /** Only of an HQ. */
   readonly admitTunnel?: UpgradeOptions["admitTunnel"];
   readonly auditHook: RequestAuditHook;
   readonly meter: RequestMeter;
-  /** With the HQs of the same registry. */
-  readonly sharedRecords?: Pick<SharedRecordStore, "callCounts"> | undefined;
-  readonly log: Log;
+  /** Of HQs that share a registry. */
+  readonly sharedRecords: SharedRecordStore | undefined;
 };
 
 /** The public address, with login, limits and the page. */
-export async function openPublicListener(parts: PublicListener): Promise<Listener> {
-  const { config, gate, clientOf, meter } = parts;
-  const { sessions, apiCalls } = config.rateLimits;
+export async function openPublicListener(
+  parts: ServerParts & Served & { readonly clientOf: ClientOf },
+): Promise<Listener> {
+  const { config, context, gate, clientOf, meter } = parts;
   const { createRateLimit } = await import("../../http/limits/rate-limit.ts");
   const { SharedCallCounts } = await import("../../http/limits/shared-call-counts.ts");
   const counts = parts.sharedRecords?.callCounts;
   const limitOf = (kind: "api" | "sessions", perMinute: number | undefined): RateLimit => {
     const store = counts && new SharedCallCounts({ counts, kind, now: () => performance.now() });
-    return counted(createRateLimit(perMinute, store), () => meter.limited.add(kind));
+    return createRateLimit(perMinute, { store, onRefused: () => meter.limited.add(kind) });
   };
+  const { sessions, apiCalls } = config.rateLimits;
   const handlers = handlersOf({
     ...parts,
     authenticate: gate.authenticate,
     whenOver: gate.whenOver,
     policy: config.policy,
-    page: await readPageFiles(parts.pageDir),
+    page: await readPageFiles(context.pageDir),
     avatars: gate.config.proxyAuth ? "https" : "own",
     rateLimits: { api: limitOf("api", apiCalls), sessions: limitOf("sessions", sessions) },
   });
@@ -62,10 +62,14 @@ export async function openPublicListener(parts: PublicListener): Promise<Listene
 }
 
 function handlersOf(options: RouterOptions & UpgradeOptions): RequestHandlers {
+  const { log } = options;
   return {
     request: createRouter(options),
     upgrade: createUpgrade(options),
-    onShortage: toldTo(options.log),
+    onShortage: (isShort) => {
+      if (isShort) log.error({}, "out of file descriptors: new connections are refused");
+      else log.info({}, "file descriptors are left again");
+    },
   };
 }
 
@@ -86,29 +90,12 @@ function queued({ request, upgrade, ...others }: RequestHandlers, clientOf: Clie
   };
 }
 
-function toldTo(log: Log): (isShort: boolean) => void {
-  return (isShort) => {
-    if (isShort) log.error({}, "out of file descriptors: new connections are refused");
-    else log.info({}, "file descriptors are left again");
-  };
-}
-
-/** Counts refusals. */
-function counted(limit: RateLimit, refused: () => void): RateLimit {
-  return (...call) =>
-    limit(...call).catch((error: unknown) => {
-      refused();
-      throw error;
-    });
-}
-
 /** `--metrics-listen`: only metrics and probes, without TLS and login. */
 export async function openMetricsListener(
-  { metricsListen }: Pick<Config, "metricsListen">,
+  listen: NonNullable<Config["metricsListen"]>,
   { metrics, livez, readyz, ready }: Routes,
-  { meter, log }: Pick<PublicListener, "meter" | "log">,
-): Promise<AsyncDisposable> {
-  if (metricsListen === undefined) return new AsyncDisposableStack();
+  { meter, log }: Pick<RouterOptions, "meter" | "log">,
+): Promise<Listener> {
   const request = createRouter({
     routes: { metrics, livez, readyz, ready },
     authenticate: chain([everyoneIs("", "none")]),
@@ -118,14 +105,14 @@ export async function openMetricsListener(
     meter,
     log,
   });
-  const place = { ...metricsListen, option: "--metrics-listen" };
+  const place = { ...listen, option: "--metrics-listen" };
   const listener = await Listener.open(place, { request, upgrade: noUpgrade });
-  log.info({ host: metricsListen.host, port: listener.port }, "metrics listening");
+  log.info({ host: listen.host, port: listener.port }, "metrics listening");
   return listener;
 }
 
-type InternalParts = Pick<PublicListener, "routes" | "hub" | "log"> &
-  Partial<Pick<PublicListener, "viewOf" | "auditHook" | "meter">>;
+type InternalParts = Pick<Served, "routes" | "hub"> &
+  Partial<Pick<Served, "viewOf" | "auditHook" | "meter">> & { readonly log: Log };
 
 /** For a private unix socket: callers are `user`, or with `asksForUsers` the user in the request. */
 export function privateHandlers(
@@ -146,17 +133,15 @@ function internalHandlers(
 }
 
 /** For the HQ's connections through the tunnel of this remote. Only the HQ is admitted; this machine is not. */
-export async function openTunnelListener(
-  parts: Omit<PublicListener, "pageDir" | "clientOf"> & { readonly controlDir: ControlDir },
-): Promise<Listener> {
+export async function openTunnelListener(parts: ServerParts & Served): Promise<Listener> {
   const { gate, controlDir } = parts;
   const authenticate: UpgradeOptions["authenticate"] = async (claims) => {
     const principal = await gate.authenticate(claims);
     if (principal.method === "hq") return principal;
     throw new ServiceError("unauthorized", "only the HQ uses the tunnel of this remote");
   };
-  const { request, upgrade } = internalHandlers(parts, { authenticate, whenOver: gate.whenOver });
-  return await openSocket(controlDir.tunnelSocket, queued({ request, upgrade }, connectionOf));
+  const handlers = internalHandlers(parts, { authenticate, whenOver: gate.whenOver });
+  return await openSocket(controlDir.tunnelSocket, queued(handlers, connectionOf));
 }
 
 /** Requests wait for the handlers. */

@@ -2,8 +2,6 @@
 import { randomBytes } from "node:crypto";
 import type { Audit } from "../../audit/entry.ts";
 import type { Gate } from "../../auth/gate.ts";
-import type { Config } from "../../config/config.ts";
-import type { LoginConfig } from "../../config/login.ts";
 import type { OidcClient, ProxyServe } from "../../config/proxy-serve.ts";
 import { type ClientOf, clientReader } from "../../http/client-address.ts";
 import { Listener } from "../../http/listener.ts";
@@ -14,8 +12,9 @@ import { Seal } from "../../lib/seal.ts";
 import { Secret } from "../../lib/secret.ts";
 import { currentTrace } from "../../lib/trace.ts";
 import type { Log } from "../../log.ts";
-import type { ClaimRules } from "../../proxy/provider/provider-answer.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.ts";
+import { namedIn } from "../gate.ts";
+import type { ServerParts } from "../server-context.ts";
 import { whenReady } from "./listeners.ts";
 
 const SECRET_BYTES = 32;
@@ -27,16 +26,15 @@ type ProxyListener = AsyncDisposable & {
   leadTo(port: number): void;
 };
 
-/** Opened before the server's own listener, so that it is closed after it. */
-export async function openProxyListener(parts: {
-  readonly config: Pick<Config, "auth" | "proxyServe" | "trustedProxies">;
-  readonly context: { readonly hostname: string };
+type ProxyParts = ServerParts & {
   readonly gate: Pick<Gate, "login" | "users"> & { readonly proxyProof: Secret };
   readonly sharedRecords: SharedRecordStore | undefined;
   readonly audit: Audit;
-  readonly log: Log;
-}): Promise<ProxyListener> {
-  const { config, context, gate, sharedRecords, log } = parts;
+};
+
+/** Opened before the server's own listener, so that it is closed after it. */
+export async function openProxyListener(parts: ProxyParts): Promise<ProxyListener> {
+  const { config, context, gate, log } = parts;
   const { proxyServe, trustedProxies: ranges } = config;
   // Clients of the proxy itself must not use the header.
   const clientOf = clientReader({ ranges });
@@ -52,9 +50,7 @@ export async function openProxyListener(parts: {
   const listener = stack.use(await openListener(proxyServe, ready.promise, log));
   const url = proxyServe.url ?? urlOf(proxyServe, context.hostname, listener.port);
   const { oidc } = proxyServe;
-  const named = namedIn(config.auth);
-  const login =
-    oidc && (await openLogin({ oidc, named, origin: url, gate, sharedRecords, clientOf, audit, log }));
+  const login = oidc && (await openLogin({ ...parts, oidc, origin: url, clientOf, audit }));
   const answers = { error: sendError, refuse };
   const proxy = stack.use(new ReverseProxy({ login, proof, clientOf, answers, log }));
   ready.resolve(proxy);
@@ -86,39 +82,28 @@ function openListener(
   return Listener.open({ ...listen, option: "--proxy-listen" }, handlers, identity);
 }
 
-/** Users and groups in options. */
-function namedIn(auth: LoginConfig): Pick<ClaimRules, "named" | "groups"> {
-  if (auth.mode === "none") return { named: new Set(), groups: new Set() };
-  const { allowUsers, adminUsers, roles } = auth;
-  const users = roles.flatMap((rule) => ("user" in rule ? [rule.user] : []));
-  const groups = roles.flatMap((rule) => ("group" in rule ? [rule.group] : []));
-  return { named: new Set([...allowUsers, ...adminUsers, ...users]), groups: new Set(groups) };
-}
-
-async function openLogin(parts: {
-  readonly oidc: OidcClient;
-  readonly named: Pick<ClaimRules, "named" | "groups">;
-  readonly origin: string;
-  readonly gate: Pick<Gate, "login" | "users">;
-  readonly sharedRecords: SharedRecordStore | undefined;
-  readonly clientOf: ClientOf;
-  readonly audit: Audit;
-  readonly log: Log;
-}): Promise<ReverseProxyParts["login"]> {
-  const { oidc, named, origin, gate, clientOf, audit, log } = parts;
+async function openLogin(
+  parts: ProxyParts & {
+    readonly oidc: OidcClient;
+    readonly origin: string;
+    readonly clientOf: ClientOf;
+  },
+): Promise<ReverseProxyParts["login"]> {
+  const { config, oidc, origin, gate, sharedRecords, clientOf, audit, log } = parts;
   // Imported on demand: only OpenID Connect needs its client library.
   const [{ Provider }, { OwnPages }, { ProviderLogins }] = await Promise.all([
     import("../../proxy/provider/provider.ts"),
     import("../../proxy/own-pages.ts"),
     import("../../proxy/provider/provider-logins.ts"),
   ]);
+  const { users: named, groups } = namedIn(config.auth);
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
-  const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);
+  const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, named, groups } }, log);
   // For the log: each login asks again.
   provider.discover().catch(() => undefined);
   const now = (): number => Date.now();
-  const records = parts.sharedRecords ?? memoryRecords(now);
-  const seal = parts.sharedRecords?.seal ?? new Seal(new Secret(randomBytes(SECRET_BYTES)));
+  const records = sharedRecords ?? memoryRecords(now);
+  const seal = sharedRecords?.seal ?? new Seal(new Secret(randomBytes(SECRET_BYTES)));
   const logins = new ProviderLogins({
     ...{ records, seal, now, random: Math.random },
     renew: (login) => provider.renew(login),

@@ -1,24 +1,20 @@
 // All listeners of a server.
 import { networkInterfaces } from "node:os";
 import type { Audit } from "../../audit/entry.ts";
-import type { Gate } from "../../auth/gate.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
 import { inRanges } from "../../http/client-address.ts";
 import type { Listener, RequestHandlers } from "../../http/listener.ts";
-import type { SharedRecordStore } from "../../lib/data/live-records.ts";
 import { isLoopbackAddress, isLoopbackName } from "../../lib/net/address.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
-import type { ControlDir } from "../../sessions/storage/control-dir.ts";
-import type { ServerContext } from "../server-context.ts";
-import { measureListener } from "../server-metrics.ts";
+import type { ServerParts } from "../server-context.ts";
 import {
   openMetricsListener,
   openPublicListener,
   openTunnelListener,
-  type PublicListener,
   privateHandlers,
+  type Served,
 } from "./listeners.ts";
 import { openProxyListener, urlOf } from "./proxy.ts";
 
@@ -37,27 +33,25 @@ export type ServerListeners = AsyncDisposable & {
 };
 
 export async function openServerListeners(
-  parts: Omit<PublicListener, "pageDir" | "clientOf"> & {
-    readonly context: ServerContext;
-    readonly socket: Listener;
-    /** Ends the wait of the socket's requests. */
-    readonly serve: (handlers: RequestHandlers) => void;
-    readonly gate: Gate & { readonly proxyProof: Secret };
-    readonly sharedRecords: SharedRecordStore | undefined;
-    readonly audit: Audit;
-    readonly metrics: Metrics;
-    readonly controlDir: ControlDir;
-  },
+  parts: ServerParts &
+    Served & {
+      readonly socket: Listener;
+      /** Ends the wait of the socket's requests. */
+      readonly serve: (handlers: RequestHandlers) => void;
+      readonly gate: { readonly proxyProof: Secret };
+      readonly audit: Audit;
+      readonly metrics: Metrics;
+    },
 ): Promise<ServerListeners> {
   const { config, context, routes, log } = parts;
-  const { account, hostname, pageDir } = context;
+  const { account, hostname } = context;
   await using stack = new AsyncDisposableStack();
   const proxy = stack.use(await openProxyListener(parts));
   const { clientOf } = proxy;
   const ownAddresses = Object.values(networkInterfaces()).flatMap(
     (all) => all?.map(({ address }) => address) ?? [],
   );
-  const { listen, tls, trustedProxies } = config;
+  const { listen, tls, trustedProxies, metricsListen } = config;
   if (tls === undefined && trustedProxies.length === 0 && !isLoopbackName(listen.host))
     log.warn({ host: listen.host }, PLAIN_HTTP);
   const watch = warnOfTrustedRange({ ranges: trustedProxies, ownAddresses, log });
@@ -65,11 +59,11 @@ export async function openServerListeners(
     parts.auditHook(seen);
     watch(seen);
   };
-  const publicListener = stack.use(await openPublicListener({ ...parts, auditHook, clientOf, pageDir }));
+  const publicListener = stack.use(await openPublicListener({ ...parts, auditHook, clientOf }));
   const { port } = publicListener;
-  measureListener(parts.metrics, publicListener);
+  measureConnections(parts.metrics, publicListener);
   proxy.leadTo(port);
-  stack.use(await openMetricsListener(config, routes, parts));
+  if (metricsListen !== undefined) stack.use(await openMetricsListener(metricsListen, routes, parts));
   const socket = stack.use(parts.socket);
   parts.serve(privateHandlers({ ...parts, user: account.user }));
   const isDialling = config.role.kind === "remote" && config.role.dials;
@@ -87,6 +81,13 @@ export async function openServerListeners(
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+function measureConnections(metrics: Metrics, listener: Pick<Listener, "connections">): void {
+  const now = () => listener.connections;
+  metrics.gauge("connections", "Open connections to the public address.", () => now().open);
+  metrics.gauge("connections_limit", "Connections over which no more are taken.", () => now().limit);
+  metrics.counter("connections_refused_total", "Connections beyond the limit.", () => now().refused);
 }
 
 const REMEDY =

@@ -18,7 +18,10 @@ export type RateLimit = (request: IncomingMessage, response: ServerResponse, cal
  * `perMinute` calls for each user, or each address without login; undefined: no limit. Not counted: the private unix
  * socket, and a remote's HQ, which has counted its own clients. `store` counts them; by default this server's memory.
  */
-export function createRateLimit(perMinute: number | undefined, store?: CallCounts): RateLimit {
+export function createRateLimit(
+  perMinute: number | undefined,
+  { store, onRefused }: { readonly store?: CallCounts | undefined; readonly onRefused?: () => void } = {},
+): RateLimit {
   if (perMinute === undefined) return async () => {};
   const callers = new WeakMap<object, Caller>();
   const limiter = rateLimit({
@@ -30,6 +33,7 @@ export function createRateLimit(perMinute: number | undefined, store?: CallCount
     validate: false,
     keyGenerator: (request) => callerKey(callers.get(request)),
     handler: (_, response, next) => {
+      onRefused?.();
       const retryAfterSeconds = Number(response.getHeader("Retry-After"));
       const message = `more than ${perMinute} calls a minute: try again in ${retryAfterSeconds} s`;
       next(new ServiceError("rate_limited", message, { details: { retryAfterSeconds } }));
