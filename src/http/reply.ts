@@ -3,7 +3,7 @@ import { type Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { currentTrace } from "../lib/trace.ts";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
-import { JsonBytes, type Media } from "./route.ts";
+import type { Media } from "./route.ts";
 
 /** WWW-Authenticate of every 401 (RFC 9110, 11.6.1). */
 const LOGIN_SCHEME = 'Bearer realm="ttyhq"';
@@ -15,7 +15,7 @@ export function sendJson(
   value: unknown,
   end?: Promise<void>,
 ): void {
-  const body = value instanceof JsonBytes ? value.bytes : JSON.stringify(value);
+  const body = value instanceof Uint8Array ? value : JSON.stringify(value);
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(body),

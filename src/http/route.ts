@@ -37,18 +37,10 @@ export type Media = Omit<Content, "body"> & {
   readonly status?: number;
 };
 
-/** A JSON answer that is already serialised as UTF-8. */
-export class JsonBytes {
-  readonly bytes: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
-  }
-}
-
+/** JSON may already be serialised, as UTF-8. */
 type Answer<E extends Endpoint> = E["reply"] extends { readonly media: string }
   ? Media
-  : EndpointOutput<E> | JsonBytes;
+  : EndpointOutput<E> | Uint8Array;
 
 export type Route<E extends Endpoint> = (
   input: EndpointInput<E>,

@@ -1,12 +1,11 @@
 import type { SessionRecord } from "../protocol/schemas/session.ts";
-import { JsonBytes } from "./route.ts";
 
 /** `bytes`: the record in JSON, and a comma. */
 type Entry = { readonly viewers: number; readonly bytes: Uint8Array };
 
 const START = Buffer.from("[");
 const END = 0x5d;
-const EMPTY = new JsonBytes(Buffer.from("[]"));
+const EMPTY = Buffer.from("[]");
 
 /**
  * The serialised session list. On an HQ it may have ten thousand records, of which few change between answers: the last
@@ -15,10 +14,10 @@ const EMPTY = new JsonBytes(Buffer.from("[]"));
 export class SessionListJson {
   readonly #entries = new WeakMap<SessionRecord, Entry>();
   #records: readonly SessionRecord[] = [];
-  #answer = EMPTY;
+  #answer: Uint8Array = EMPTY;
 
   /** In this order, each with its number of viewers. */
-  of(records: readonly SessionRecord[], viewersOf: (sessionId: string) => number): JsonBytes {
+  of(records: readonly SessionRecord[], viewersOf: (sessionId: string) => number): Uint8Array {
     if (records.length === 0) return EMPTY;
     let isSame = records === this.#records;
     const parts = records.map((record) => {
@@ -32,10 +31,9 @@ export class SessionListJson {
       return bytes;
     });
     if (isSame) return this.#answer;
-    const answer = Buffer.concat([START, ...parts]);
-    answer[answer.length - 1] = END;
     this.#records = records;
-    this.#answer = new JsonBytes(answer);
+    this.#answer = Buffer.concat([START, ...parts]);
+    this.#answer[this.#answer.length - 1] = END;
     return this.#answer;
   }
 }

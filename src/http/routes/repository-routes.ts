@@ -1,29 +1,29 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { type Principal, SERVERS_OWN } from "../../auth/principal.ts";
+import { parseJson } from "../../lib/data/json.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type {
   Repositories,
   RepositoryEndpointName,
   RepositoryInput,
 } from "../../repositories/repositories.ts";
-import { type Context, JsonBytes, type Routes } from "../route.ts";
+import type { Context, Routes } from "../route.ts";
 
 /** Repositories, worktrees and follow mode, with the rights of the user who asks (contract 7, 10.10). */
 export function repositoryRoutes(repositories: Repositories): Routes {
   const answer =
     (name: RepositoryEndpointName) =>
-    async (input: RepositoryInput, { principal, signal }: Context): Promise<JsonBytes> => {
+    async (input: RepositoryInput, { principal, signal }: Context): Promise<Uint8Array> => {
       const { owner, account, rights } = principal;
       const caller = { user: nameOf(principal), owner, account, seesAll: rights.kind === "all" };
-      return new JsonBytes(await repositories.call(name, input, caller, signal));
+      return await repositories.call(name, input, caller, signal);
     };
   // The audit log quotes the answers about changes.
   const object =
     <T>(name: RepositoryEndpointName, { json }: { readonly json: z.ZodType<T> }) =>
     async (input: RepositoryInput, context: Context): Promise<T> => {
-      const { bytes } = await answer(name)(input, context);
-      return json.parse(JSON.parse(new TextDecoder().decode(bytes)));
+      return json.parse(parseJson(await answer(name)(input, context)));
     };
   return {
     listWorktrees: answer("listWorktrees"),

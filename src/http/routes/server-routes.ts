@@ -3,7 +3,7 @@ import type { Metrics } from "../../metrics/metrics.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { openApi } from "../../protocol/endpoints/openapi.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
-import { JsonBytes, type Media, type Routes } from "../route.ts";
+import type { Media, Routes } from "../route.ts";
 
 /** Health, clients, metrics and the API description (contract 2.6, 2.7). */
 export function serverRoutes(parts: {
@@ -17,7 +17,7 @@ export function serverRoutes(parts: {
 }): Routes {
   const { health, checkReady, metrics, hub, version, mounted } = parts;
   // Constant, public, and takes tens of milliseconds to generate.
-  let description: JsonBytes | undefined;
+  let description: Uint8Array | undefined;
   return {
     health,
     livez: async () => plain("ok\n"),
@@ -58,10 +58,10 @@ function testEvent(now: Date) {
   } as const;
 }
 
-function describe(mounted: readonly string[], version: string): JsonBytes {
+function describe(mounted: readonly string[], version: string): Uint8Array {
   const names = new Set(mounted);
   const served = Object.entries(endpoints).filter(([name]) => names.has(name));
-  return new JsonBytes(Buffer.from(JSON.stringify(openApi(Object.fromEntries(served), version))));
+  return Buffer.from(JSON.stringify(openApi(Object.fromEntries(served), version)));
 }
 
 function plain(text: string): Media {

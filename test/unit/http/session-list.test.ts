@@ -11,7 +11,7 @@ async function recordsOf(...ids: string[]): Promise<readonly SessionRecord[]> {
 }
 
 const nobody = (): number => 0;
-const parsed = ({ bytes }: { bytes: Uint8Array }): unknown => JSON.parse(new TextDecoder().decode(bytes));
+const parsed = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes));
 
 test("the answer has the records in their order, each with its viewers", async () => {
   const json = new SessionListJson();
