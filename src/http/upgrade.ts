@@ -2,7 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
-import type { LoginWatch, RequestClaims } from "../auth/chain.ts";
+import type { RequestClaims } from "../auth/chain.ts";
+import type { Gate } from "../auth/gate.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import { type Principal, watcherOf } from "../auth/principal.ts";
 import { requirePermission } from "../auth/roles.ts";
@@ -46,9 +47,7 @@ export const MAX_USER_SOCKETS = 512;
 const SWITCHING_PROTOCOLS = 101;
 
 /** How a listener checks and reports requests, upgrades included. */
-export type ListenerChecks = {
-  readonly authenticate: (claims: RequestClaims) => Promise<Principal>;
-  readonly whenOver: LoginWatch;
+export type ListenerChecks = Pick<Gate, "authenticate" | "whenOver"> & {
   readonly clientOf: ClientOf;
   /** Undefined on a private unix socket, which no browser reaches. */
   readonly policy: RequestPolicy | undefined;
@@ -140,7 +139,7 @@ async function admit(
   return {
     principal,
     open: (webSocket, socket) => {
-      const { viewer } = connect(webSocket, { principal, dialect, request }, options);
+      const { viewer } = connect(webSocket, { principal, address: seen.address }, dialect, options);
       // Called when everything before it, the 101, has been written to the socket.
       socket.write("", () => void setTimeout(() => viewer.welcome(), OPENING_MS).unref());
     },
@@ -183,18 +182,12 @@ export function refuseTooMany(hub: Pick<Hub, "clients">, { user, method }: Princ
 }
 
 /** `dialect`: the protocol of a client that does not speak frames. */
-type Connecting = {
-  readonly principal: Principal;
-  readonly dialect: SocketDialect | undefined;
-  readonly request: IncomingMessage;
-};
-
 function connect(
   webSocket: WebSocket,
-  { principal, dialect, request }: Connecting,
+  { principal, address }: { readonly principal: Principal; readonly address: string | undefined },
+  dialect: SocketDialect | undefined,
   options: UpgradeOptions,
 ): HubClient {
-  const { address } = options.clientOf(request);
   const who = { ...watcherOf(principal), address };
   const client = options.hub.connect(peerOf(webSocket, dialect), who, options.viewOf?.(principal, address));
   const { viewer, id } = client;

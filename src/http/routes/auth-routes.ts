@@ -1,9 +1,8 @@
+import type { Gate } from "../../auth/gate.ts";
 import type { Login } from "../../auth/login.ts";
 import type { SecondFactor } from "../../auth/passkey/second-factor.ts";
 import type { Principal } from "../../auth/principal.ts";
 import { permissionsOf } from "../../auth/roles.ts";
-import type { Tickets } from "../../auth/tokens/tickets.ts";
-import type { Users } from "../../auth/users.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
   ENROLMENT_CODE_LIFETIME_S,
@@ -14,19 +13,16 @@ import type { AuthConfig } from "../../protocol/schemas/auth.ts";
 import type { Context, Routes } from "../route.ts";
 
 /** Logging in and out (contract 5), including old names (facts 4.1). */
-export function authRoutes(parts: {
-  readonly login: Login;
-  readonly secondFactor: SecondFactor | undefined;
-  readonly users: Pick<Users, "mayLogIn">;
-  readonly tickets: Tickets<Principal>;
-  readonly config: AuthConfig;
-  readonly newLoginLink: () => Promise<string>;
-  /** 0: file transfer is off, and its permission is not reported. */
-  readonly maxUploadBytes: number;
-}): Routes {
+export function authRoutes(
+  parts: Pick<Gate, "login" | "secondFactor" | "users" | "tickets" | "config"> & {
+    readonly newLoginLink: () => Promise<string>;
+    /** 0: file transfer is off, and its permission is not reported. */
+    readonly maxUploadBytes: number;
+  },
+): Routes {
   const { login, secondFactor, users, tickets, config, newLoginLink, maxUploadBytes } = parts;
   return {
-    ...(secondFactor === undefined ? {} : passkeyRoutes({ login, secondFactor, users })),
+    ...(secondFactor === undefined ? {} : passkeyRoutes(login, secondFactor, users)),
     authConfig: async (_, { identified }) => {
       const principal = await identified();
       const { logoutPath, ...others } = config;
@@ -90,15 +86,11 @@ function namedBy({ user, profile }: Pick<Principal, "user" | "profile">): Partia
 }
 
 /** The second factor of a login, and the user's passkeys. */
-function passkeyRoutes({
-  login,
-  secondFactor,
-  users,
-}: {
-  readonly login: Pick<Login, "withSecondFactor">;
-  readonly secondFactor: SecondFactor;
-  readonly users: Pick<Users, "mayLogIn">;
-}): Routes {
+function passkeyRoutes(
+  login: Login,
+  secondFactor: SecondFactor,
+  users: Pick<Gate["users"], "mayLogIn">,
+): Routes {
   return {
     secondFactor: async ({ body }, { address, client }) =>
       await login.withSecondFactor({ ...body, address, client }),

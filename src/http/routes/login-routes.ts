@@ -1,7 +1,7 @@
+import type { Gate } from "../../auth/gate.ts";
 import type { Principal } from "../../auth/principal.ts";
 import { permits, requirePermission } from "../../auth/roles.ts";
-import type { AccessTokens } from "../../auth/tokens/access-token.ts";
-import type { KeptLogin, KeptToken, LoginRecords } from "../../auth/tokens/login-records.ts";
+import type { KeptLogin, KeptToken } from "../../auth/tokens/login-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ApiTokenRecord, LoginRecord } from "../../protocol/schemas/login.ts";
 import type { Context, Routes } from "../route.ts";
@@ -10,15 +10,8 @@ import type { Context, Routes } from "../route.ts";
 const NOBODY = "";
 
 /** Listing and ending logins and API tokens: one's own, for admins everybody's. */
-export function loginRoutes({
-  loginRecords: logins,
-  tokens,
-  config: { noAuth },
-}: {
-  readonly loginRecords: LoginRecords;
-  readonly tokens: Pick<AccessTokens, "issueApiToken">;
-  readonly config: { readonly noAuth: boolean };
-}): Routes {
+export function loginRoutes(gate: Pick<Gate, "loginRecords" | "tokens" | "config">): Routes {
+  const { loginRecords: logins, tokens, config } = gate;
   return {
     listLogins: async ({ query }, context) =>
       logins.list(listedUser(query, context)).map((login) => shown(login, context.principal)),
@@ -28,7 +21,7 @@ export function loginRoutes({
     },
     createApiToken: async ({ body: { name, scope, expiresIn } }, context) => {
       const user = loggedInUser(context);
-      if (noAuth || user === NOBODY) {
+      if (config.noAuth || user === NOBODY) {
         throw new ServiceError("forbidden", "log in with a password, a key or a link to create API tokens");
       }
       const { method, rights } = context.principal;
