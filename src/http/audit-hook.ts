@@ -49,18 +49,3 @@ export function contextOf(
     ...{ beganMs: performance.now(), answeredMs: undefined },
   };
 }
-
-export async function audited(
-  seen: RequestContext,
-  auditHook: RequestAuditHook | undefined,
-  work: () => Promise<unknown>,
-): Promise<unknown> {
-  try {
-    const answer = await work();
-    auditHook?.({ ...seen, outcome: { answer } });
-    return answer;
-  } catch (error) {
-    auditHook?.({ ...seen, outcome: { error } });
-    throw error;
-  }
-}

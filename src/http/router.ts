@@ -12,7 +12,7 @@ import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { type EndpointName, endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError, unless } from "../protocol/errors.ts";
 import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES } from "../protocol/limits.ts";
-import { audited, contextOf, type RequestContext } from "./audit-hook.ts";
+import { contextOf, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
 import type { RateLimit } from "./limits/rate-limit.ts";
 import { type AvatarSource, setSecurityHeaders } from "./page.ts";
@@ -146,11 +146,16 @@ function handlerOf(
     const seen = seenOf(request);
     const { name, endpoint } = mounted;
     seen.endpoint = name;
-    const answer = await audited(seen, options.auditHook, () => {
-      return answerOf(mounted, { request, response, seen, options });
-    }).finally(() => {
+    let answer: unknown;
+    try {
+      answer = await answerOf(mounted, { request, response, seen, options });
+    } catch (error) {
+      options.auditHook?.({ ...seen, outcome: { error } });
+      throw error;
+    } finally {
       seen.answeredMs = performance.now();
-    });
+    }
+    options.auditHook?.({ ...seen, outcome: { answer } });
     const status = successStatus(endpoint, seen.input?.body);
     if ("json" in endpoint.reply) sendJson(response, status, answer);
     else if (isMedia(answer)) {
