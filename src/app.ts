@@ -159,17 +159,12 @@ export async function ensureSessionHost(config: HostConfig, context: ServerConte
 }
 
 /** Loaded on demand: few servers have it. */
-async function openCanary({
-  controlDir,
-  context,
-  role,
-  metrics,
-  log,
-}: ServerParts & { readonly role: Pick<Role, "machines">; readonly metrics: Metrics }): Promise<Canary> {
+async function openCanary(
+  parts: ServerParts & { readonly role: Pick<Role, "machines">; readonly metrics: Metrics },
+): Promise<Canary> {
   const { Canary } = await import("./app/canary/canary.ts");
-  const { version } = context;
-  const canary = new Canary({ socketPath: controlDir.serverSocket, version, machines: role.machines, log });
-  canary.measure(metrics);
+  const canary = new Canary(parts);
+  canary.measure(parts.metrics);
   canary.start();
   return canary;
 }

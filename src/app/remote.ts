@@ -31,29 +31,29 @@ export async function openRemote(parts: ServerParts, role: RemoteRole, own: OwnR
     key === undefined ? await keptRemoteId(controlDir.remoteId, role.name) : remoteIdOf(key.publicKey);
   // New at every start (specification 5.5).
   const token = randomBytes(MACHINE_TOKEN_BYTES).toString("base64url");
-  let registeredRemote: RegisteredRemote | undefined;
+  let registration: Registration | undefined;
   return {
     ...own,
     measure: (metrics) => {
       own.measure(metrics);
-      const registration = () => registeredRemote?.registration;
       metrics.gauge(
         "registered",
         "Whether the HQ knows this remote: 1, or 0.",
-        () => registration()?.isRegistered === true,
+        () => registration?.isRegistered === true,
       );
       metrics.counter(
         "registration_attempts_total",
         "Attempts of this remote to register with its HQ.",
-        () => registration()?.registrations ?? [],
+        () => registration?.registrations ?? [],
       );
     },
     health: () => ({ ...own.health(), remoteId }),
     machineToken: Secret.fromText(token),
     listening: (url, uplinks) => {
       const identity = { id: remoteId, url: role.dials ? DIALLED_URL : (role.url ?? url), token };
-      registeredRemote = startRegistration({ ...parts, role, own, key, identity, uplinks });
-      return registeredRemote;
+      const stack = new AsyncDisposableStack();
+      registration = register({ ...parts, role, own, key, identity, uplinks }, stack);
+      return stack;
     },
   };
 }
@@ -67,10 +67,8 @@ async function remoteKeyOf({ hq, name }: RemoteRole, controlDir: ControlDir): Pr
   return key;
 }
 
-type RegisteredRemote = AsyncDisposable & { readonly registration: Registration };
-
-/** Keeps the remote registered with the HQ until disposal. */
-function startRegistration(
+/** Keeps the remote registered with the HQ until the stack is disposed of. */
+function register(
   parts: ServerParts & {
     readonly role: RemoteRole;
     readonly own: OwnRole;
@@ -79,11 +77,12 @@ function startRegistration(
     readonly identity: { readonly id: string; readonly url: string; readonly token: string };
     readonly uplinks: () => Uplinks;
   },
-): RegisteredRemote {
+  stack: AsyncDisposableStack,
+): Registration {
   const { config, controlDir, role, key, identity, uplinks, log } = parts;
   const { backend, cordon } = parts.own;
   const target = hqTarget(role, config.trustedCa);
-  const sender = createSender(target);
+  const sender = stack.use(createSender(target));
   const now = (): number => Date.now();
   const random = Math.random;
   const { joinToken } = role.hq.key ?? {};
@@ -103,21 +102,16 @@ function startRegistration(
     });
     tunnel.wake();
   };
-  const registration = new Registration({
-    ...{ backend, uplinks, log, hq: createCaller(joined?.send ?? sender.send), random, now },
-    request: { ...identity, name: role.name, labels: role.labels, cordoned: cordon.isCordoned },
-    ...(role.dials ? { onRegistered } : {}),
-  });
-  const watching = cordon.watch((cordoned) => registration.update({ cordoned }));
-  return {
-    registration,
-    [Symbol.asyncDispose]: async () => {
-      watching[Symbol.dispose]();
-      await registration[Symbol.asyncDispose]();
-      await tunnel?.[Symbol.asyncDispose]();
-      sender[Symbol.dispose]();
-    },
-  };
+  stack.defer(() => tunnel?.[Symbol.asyncDispose]());
+  const registration = stack.use(
+    new Registration({
+      ...{ backend, uplinks, log, hq: createCaller(joined?.send ?? sender.send), random, now },
+      request: { ...identity, name: role.name, labels: role.labels, cordoned: cordon.isCordoned },
+      ...(role.dials ? { onRegistered } : {}),
+    }),
+  );
+  stack.use(cordon.watch((cordoned) => registration.update({ cordoned })));
+  return registration;
 }
 
 function hqTarget({ hq }: RemoteRole, ca: Uint8Array | undefined): OriginTarget {

@@ -1,20 +1,12 @@
 // `--canary`: a small session on each machine whose output this server checks as a viewer of itself, from end to end.
 import { withDeadline } from "../../lib/async/deadline.ts";
-import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import { createClient } from "../../protocol/client/client.ts";
 import { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { createSender } from "../../remote/send.ts";
 import { openLink } from "../../remote/uplink.ts";
+import type { ServerParts } from "../server-context.ts";
 import { type CanaryMachine, type CanaryParts, MachineCanary } from "./machine-canary.ts";
-
-type CanaryOptions = {
-  /** Of this server. */
-  readonly socketPath: string;
-  readonly version: string;
-  readonly machines: () => readonly CanaryMachine[];
-  readonly log: Pick<Log, "error" | "warn" | "info">;
-};
 
 const INTERVAL_MS = 2_000;
 const STOP_TIMEOUT_MS = 5_000;
@@ -22,27 +14,31 @@ const STOP_TIMEOUT_MS = 5_000;
 export class Canary implements AsyncDisposable {
   /** Since the start, on all machines. */
   #bytesLost = 0;
-  readonly #options: CanaryOptions;
+  readonly #machines: () => readonly CanaryMachine[];
   readonly #owned = new DisposableStack();
   readonly #parts: CanaryParts;
   readonly #canaries = new Map<string, MachineCanary>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: CanaryOptions) {
-    this.#options = options;
-    const { socketPath, version } = options;
-    const target = { socketPath };
+  constructor(
+    parts: Pick<ServerParts, "context" | "controlDir" | "log"> & {
+      readonly role: { readonly machines: () => readonly CanaryMachine[] };
+    },
+  ) {
+    const { context, controlDir, role, log } = parts;
+    this.#machines = role.machines;
+    const target = { socketPath: controlDir.serverSocket };
     const client = createClient(this.#owned.use(createSender(target)).send);
     const socket = this.#owned.use(
       new SessionSocket({
         open: (handlers, signal) => openLink(target, handlers, signal),
-        ...{ clientName: "canary", version },
+        ...{ clientName: "canary", version: context.version },
       }),
     );
     const onLost = (bytes: number): void => {
       this.#bytesLost += bytes;
     };
-    this.#parts = { client, socket, log: options.log, onLost };
+    this.#parts = { client, socket, log, onLost };
   }
 
   measure(metrics: Metrics): void {
@@ -83,7 +79,7 @@ export class Canary implements AsyncDisposable {
   }
 
   #check(): void {
-    const machines = new Map(this.#options.machines().map((machine) => [machine.name, machine]));
+    const machines = new Map(this.#machines().map((machine) => [machine.name, machine]));
     for (const [name, canary] of this.#canaries) {
       if (!isObsolete(canary, machines.get(name))) continue;
       this.#canaries.delete(name);

@@ -21,7 +21,7 @@ const SECRET_BYTES = 32;
 
 type ProxyListener = AsyncDisposable & {
   readonly clientOf: ClientOf;
-  readonly url: string | undefined;
+  readonly url: string;
   /** Forwards to the server at this port of 127.0.0.1 from now on. */
   leadTo(port: number): void;
 };
@@ -33,14 +33,12 @@ type ProxyParts = ServerParts & {
 };
 
 /** Opened before the server's own listener, so that it is closed after it. */
-export async function openProxyListener(parts: ProxyParts): Promise<ProxyListener> {
+export async function openProxyListener(proxyServe: ProxyServe, parts: ProxyParts): Promise<ProxyListener> {
   const { config, context, gate, log } = parts;
-  const { proxyServe, trustedProxies: ranges } = config;
-  // Clients of the proxy itself must not use the header.
-  const clientOf = clientReader({ ranges });
-  if (proxyServe === undefined)
-    return { clientOf, url: undefined, leadTo: () => {}, [Symbol.asyncDispose]: async () => {} };
+  const { trustedProxies: ranges } = config;
   const { proxyProof: proof } = gate;
+  // Clients of the proxy itself must not use the proof.
+  const clientOf = clientReader({ ranges });
   const audit: Audit = {
     write: (entry) => parts.audit.write({ ...entry, requestId: currentTrace()?.requestId }),
   };

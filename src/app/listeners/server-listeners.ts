@@ -2,7 +2,7 @@
 import { networkInterfaces } from "node:os";
 import type { Audit } from "../../audit/entry.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
-import { inRanges } from "../../http/client-address.ts";
+import { clientReader, inRanges } from "../../http/client-address.ts";
 import type { Listener, RequestHandlers } from "../../http/listener.ts";
 import { isLoopbackAddress, isLoopbackName } from "../../lib/net/address.ts";
 import type { Secret } from "../../lib/secret.ts";
@@ -46,12 +46,12 @@ export async function openServerListeners(
   const { config, context, routes, log } = parts;
   const { account, hostname } = context;
   await using stack = new AsyncDisposableStack();
-  const proxy = stack.use(await openProxyListener(parts));
-  const { clientOf } = proxy;
+  const { listen, tls, trustedProxies, metricsListen, proxyServe } = config;
+  const proxy = proxyServe && stack.use(await openProxyListener(proxyServe, parts));
+  const { clientOf } = proxy ?? { clientOf: clientReader({ ranges: trustedProxies }) };
   const ownAddresses = Object.values(networkInterfaces()).flatMap(
     (all) => all?.map(({ address }) => address) ?? [],
   );
-  const { listen, tls, trustedProxies, metricsListen } = config;
   if (tls === undefined && trustedProxies.length === 0 && !isLoopbackName(listen.host))
     log.warn({ host: listen.host }, PLAIN_HTTP);
   const watch = warnOfTrustedRange({ ranges: trustedProxies, ownAddresses, log });
@@ -62,7 +62,7 @@ export async function openServerListeners(
   const publicListener = stack.use(await openPublicListener({ ...parts, auditHook, clientOf }));
   const { port } = publicListener;
   measureConnections(parts.metrics, publicListener);
-  proxy.leadTo(port);
+  proxy?.leadTo(port);
   if (metricsListen !== undefined) stack.use(await openMetricsListener(metricsListen, routes, parts));
   const socket = stack.use(parts.socket);
   parts.serve(privateHandlers({ ...parts, user: account.user }));
@@ -70,7 +70,7 @@ export async function openServerListeners(
   const tunnel = isDialling ? [stack.use(await openTunnelListener(parts))] : [];
   const serving = [publicListener, socket, ...tunnel];
   const own = urlOf(config, "localhost", port);
-  const { url = own } = proxy;
+  const { url } = proxy ?? { url: own };
   const owned = stack.move();
   return {
     ...{ url, behind: url === own ? undefined : own, reachableAt: urlOf(config, hostname, port) },

@@ -13,7 +13,7 @@ type Count = {
   readonly untold: number;
 };
 
-export type SharedCallCountsOptions = {
+type SharedCallCountsOptions = {
   readonly counts: SharedCounts;
   readonly kind: "api" | "sessions";
   /** Monotonic milliseconds. */
