@@ -45,8 +45,9 @@ export async function openAuditLog(parts: ServerParts): Promise<AuditLog> {
   await using stack = new AsyncDisposableStack();
   let file: AuditFile | undefined;
   const audit: Audit = { write: (entry) => file?.write(entry) };
-  const shippers = await openShippers({ ...parts, audit });
-  for (const shipper of shippers) stack.use(shipper);
+  const own = await openShippers({ ...parts, audit });
+  stack.defer(async () => void (await Promise.all(own.map((each) => each[Symbol.asyncDispose]()))));
+  const shippers = [...own];
   let page = (query: AuditQuery): Promise<AuditPage> => readAudit(path, query);
   const ship = (lines: readonly string[]): void => shippers.forEach((shipper) => void shipper.ship(lines));
   const opened = stack.use(await AuditFile.open({ path, head: sealedHead(files, log), log, ship }));

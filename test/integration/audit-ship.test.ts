@@ -183,6 +183,19 @@ test("dead, unresponsive or slow receivers delay neither the server, the file, n
   );
 });
 
+test("several receivers that take nothing delay a stop once", async () => {
+  await using mute = await httpReceiver(() => undefined);
+  await using refusing = await httpReceiver(() => 500);
+  const where = [mute.where, refusing.where, "syslog:/no/such/socket", "syslog+tcp://127.0.0.1:1"];
+  await using server = await passwordServer("inline", {
+    args: where.flatMap((each) => ["--audit-ship", each]),
+  });
+  const start = performance.now();
+  await server.kill("SIGTERM");
+  // Each has 2 s.
+  expect(performance.now() - start).toBeLessThan(7_000);
+});
+
 test("lines go to standard output, and one that nobody reads holds nothing up", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-ship-"));
   const options = ["--port", "0", "--bind", LOOPBACK, "--session-host", "inline", "--rate-limit-api", "0"];
