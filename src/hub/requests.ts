@@ -42,7 +42,7 @@ export function failedRequest(type: number): FailedRequest | undefined {
   return commandName(type) && "command";
 }
 
-/** Throws ServiceError `unknown_type`, `invalid_request` or PayloadError. */
+/** Throws `unknown_type` or `invalid_request`. */
 export function readRequest({ type, sessionId, payload }: Frame): Request {
   const command = sessionId === "" ? commandName(type) : undefined;
   if (command !== undefined) throw new ServiceError("invalid_request", `Missing sessionId for ${command}`);

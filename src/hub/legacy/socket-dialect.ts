@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { parseJson } from "../../lib/data/json.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { decodeFrame, encodeFrame, FrameError, FrameType, writeU32 } from "../../protocol/frame/frame.ts";
+import { decodeFrame, encodeFrame, FrameType, isMalformed, writeU32 } from "../../protocol/frame/frame.ts";
 import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
 
 export type SocketDialect = {
@@ -90,7 +90,7 @@ function frame(type: number, sessionId: string, payload: Uint8Array): Uint8Array
   try {
     return encodeFrame(type, sessionId, payload);
   } catch (error) {
-    if (error instanceof FrameError) return NOTHING;
+    if (isMalformed(error)) return NOTHING;
     throw error;
   }
 }

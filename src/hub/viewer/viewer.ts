@@ -2,14 +2,7 @@
 import type { SourcePosition } from "../../protocol/directory/session-change.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
-import {
-  decodeFrame,
-  encodeFrame,
-  type Frame,
-  FrameError,
-  FrameType,
-  PayloadError,
-} from "../../protocol/frame/frame.ts";
+import { decodeFrame, encodeFrame, type Frame, FrameType, isMalformed } from "../../protocol/frame/frame.ts";
 import {
   ClientFlag,
   type ClientHello,
@@ -234,9 +227,9 @@ export class Viewer implements SubscriptionHost, Disposable {
       this.#hasMagic = true;
       return frame;
     } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
+      if (!isMalformed(error)) throw error;
       this.#hub.traffic.badFrames += 1;
-      return new ServiceError("bad_frame", error.message);
+      return error;
     }
   }
 
@@ -378,8 +371,7 @@ export class Viewer implements SubscriptionHost, Disposable {
 
   /** `request`: the kind of request that failed, since a SUBSCRIBE may be answered before an earlier command. */
   failed(sessionId: string, error: unknown, request?: FailedRequest): void {
-    const known = error instanceof PayloadError ? new ServiceError("invalid_request", error.message) : error;
-    const { error: message, code } = errorBody(known);
+    const { error: message, code } = errorBody(error);
     if (code === "internal_error") this.#hub.onFailure(error);
     this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code, ...(request && { request }) }));
   }

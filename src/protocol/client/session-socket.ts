@@ -3,15 +3,15 @@ import { Emitter } from "../../lib/async/emitter.ts";
 import { ServiceError } from "../errors.ts";
 import { decodeEvent, type ServerEvent, type SessionEvent } from "../frame/event.ts";
 import {
+  badPayload,
   checkOffset,
   decodeFrame,
   decodeOutput,
   encodeFrame,
   encodeOutputFrame,
   type Frame,
-  FrameError,
   FrameType,
-  PayloadError,
+  isMalformed,
   readU32,
   withMagic,
 } from "../frame/frame.ts";
@@ -206,7 +206,7 @@ export class SessionSocket implements Disposable {
     try {
       this.#handle(decodeFrame(message), message);
     } catch (cause) {
-      if (!(cause instanceof FrameError || cause instanceof PayloadError)) throw cause;
+      if (!isMalformed(cause)) throw cause;
       this.#connection.fail(new ServiceError("host_unreachable", `bad frame: ${cause.message}`, { cause }));
     }
   }
@@ -347,7 +347,7 @@ class AttachedSession implements Disposable {
     const end = checkOffset(offset + bytes.length);
     const next = this.#next;
     if (this.#phase !== "live" || next === "live" || end <= next) return;
-    if (offset > next) throw new PayloadError(`bytes are missing in the output of session ${this.sessionId}`);
+    if (offset > next) throw badPayload(`bytes are missing in the output of session ${this.sessionId}`);
     this.#next = end;
     const isWhole = offset === next;
     const fresh = isWhole ? bytes : bytes.subarray(next - offset);

@@ -94,7 +94,7 @@ type DecodedEvent =
 
 /**
  * Decodes the payload of an EVENT frame. Events of a session have a `kind`, events of the server a `timestamp`. `undefined`
- * for an unknown event, perhaps of a newer server. Throws PayloadError if it is not JSON.
+ * for an unknown event, perhaps of a newer server. Throws `invalid_request` if it is not JSON.
  */
 export function decodeEvent(payload: Uint8Array): DecodedEvent | undefined {
   const value = decodeJson(payload);

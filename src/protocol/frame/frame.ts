@@ -1,4 +1,5 @@
 // WebSocket v3 frames (contract 1.1 and 1.2, facts 1.2): one frame is one binary message. docs/protocol.md is for readers.
+import { ServiceError } from "../errors.ts";
 import { MAX_FRAME_SESSION_ID_BYTES, MAX_MESSAGE_BYTES } from "../limits.ts";
 
 /** The version byte of every frame; VibeTunnel's clients know only this one. */
@@ -48,14 +49,19 @@ export type Frame = {
   readonly magic: Magic;
 };
 
-/** An invalid payload, or a value that cannot be encoded. */
-export class PayloadError extends Error {
-  override readonly name = "PayloadError";
+/** An invalid frame, or one that cannot be encoded. */
+function badFrame(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("bad_frame", message, { cause });
 }
 
-/** An invalid frame, or one that cannot be encoded. */
-export class FrameError extends Error {
-  override readonly name = "FrameError";
+/** An invalid payload, or a value that cannot be encoded. */
+export function badPayload(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("invalid_request", message, { cause });
+}
+
+/** Whether a frame or its payload is invalid, for receivers that then trust nothing of the sender. */
+export function isMalformed(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && (error.code === "bad_frame" || error.code === "invalid_request");
 }
 
 const TWO_TO_32 = 2 ** 32;
@@ -69,8 +75,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * A frame as one new array; the payload is copied. `type` is 0..255. Throws FrameError for a session id of more than
- * 256 bytes of UTF-8.
+ * A frame as one new array; the payload is copied. `type` is 0..255. Throws `bad_frame` for a session id of more
+ * than 256 bytes of UTF-8.
  */
 export function encodeFrame(
   type: number,
@@ -85,7 +91,7 @@ export function encodeFrame(
   return frame;
 }
 
-/** The length of a session id field, in bytes of UTF-8. Throws FrameError for more than 256. */
+/** The length of a session id field, in bytes of UTF-8. Throws `bad_frame` for more than 256. */
 function sessionIdBytes(sessionId: string): number {
   let bytes = 0;
   for (let i = 0; i < sessionId.length && bytes <= MAX_FRAME_SESSION_ID_BYTES; i++) {
@@ -114,21 +120,19 @@ function writeFrameHeader(target: Uint8Array, type: number, sessionId: string, p
   return start;
 }
 
-/** Ignores bytes after the payload and accepts unknown types. Throws FrameError for an invalid message. */
+/** Ignores bytes after the payload and accepts unknown types. Throws `bad_frame` for an invalid message. */
 export function decodeFrame(message: Uint8Array): Frame {
   if (message.length < FRAME_OVERHEAD_BYTES) {
-    throw new FrameError(`short frame: ${message.length} bytes, at least ${FRAME_OVERHEAD_BYTES} are needed`);
+    throw badFrame(`short frame: ${message.length} bytes, at least ${FRAME_OVERHEAD_BYTES} are needed`);
   }
   const magic = readMagic(message);
-  if (message[2] !== FRAME_VERSION) {
-    throw new FrameError(`wrong version: ${message[2]}, not ${FRAME_VERSION}`);
-  }
+  if (message[2] !== FRAME_VERSION) throw badFrame(`wrong version: ${message[2]}, not ${FRAME_VERSION}`);
   const idBytes = readU32(message, 4);
   if (idBytes > MAX_FRAME_SESSION_ID_BYTES) throw tooLongId();
   const start = FRAME_OVERHEAD_BYTES + idBytes;
-  if (start > message.length) throw new FrameError("session id length past the end of the message");
+  if (start > message.length) throw badFrame("session id length past the end of the message");
   const end = start + readU32(message, start - 4);
-  if (end > message.length) throw new FrameError("payload length past the end of the message");
+  if (end > message.length) throw badFrame("payload length past the end of the message");
   return {
     type: message[3] ?? 0,
     sessionId: readSessionId(message, idBytes),
@@ -151,19 +155,19 @@ function writeMagic(frame: Uint8Array, magic: Magic): void {
 function readMagic(message: Uint8Array): Magic {
   if (message[0] === V && message[1] === T) return "VT";
   if (message[0] === T && message[1] === V) return "TV";
-  throw new FrameError("wrong magic: a frame begins with 56 54 or 54 56");
+  throw badFrame("wrong magic: a frame begins with 56 54 or 54 56");
 }
 
 function readSessionId(message: Uint8Array, length: number): string {
   try {
     return decoder.decode(message.subarray(8, 8 + length));
   } catch (cause) {
-    throw new FrameError("session id is not UTF-8", { cause });
+    throw badFrame("session id is not UTF-8", cause);
   }
 }
 
-function tooLongId(): FrameError {
-  return new FrameError(`session id too long: at most ${MAX_FRAME_SESSION_ID_BYTES} bytes`);
+function tooLongId(): ServiceError {
+  return badFrame(`session id too long: at most ${MAX_FRAME_SESSION_ID_BYTES} bytes`);
 }
 
 export function encodeOutputFrame(
@@ -202,7 +206,7 @@ export function decodeOutput(payload: Uint8Array): { readonly offset: number; re
   return { offset: readOffset("OUTPUT", payload, 0), bytes: payload.subarray(OFFSET_BYTES) };
 }
 
-/** Throws PayloadError for an offset over 2^53 - 1. */
+/** Throws `invalid_request` for an offset over 2^53 - 1. */
 export function readOffset(type: string, payload: Uint8Array, at: number): number {
   const offset = readU64(payload, at);
   if (offset === undefined || offset === "max") throw tooLarge(type);
@@ -211,17 +215,17 @@ export function readOffset(type: string, payload: Uint8Array, at: number): numbe
 
 export function needBytes(type: string, payload: Uint8Array, bytes: number): void {
   if (payload.length >= bytes) return;
-  throw new PayloadError(`Invalid ${type} payload: ${payload.length} bytes, at least ${bytes} are needed.`);
+  throw badPayload(`Invalid ${type} payload: ${payload.length} bytes, at least ${bytes} are needed.`);
 }
 
-/** Throws PayloadError unless the value is a whole number from 0 to 2^53 - 1. */
+/** Throws `invalid_request` unless the value is a whole number from 0 to 2^53 - 1. */
 export function checkOffset(value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new PayloadError(`${value} is not an offset: a whole number from 0 to 2^53 - 1.`);
+  throw badPayload(`${value} is not an offset: a whole number from 0 to 2^53 - 1.`);
 }
 
-export function tooLarge(type: string): PayloadError {
-  return new PayloadError(`Invalid ${type} payload: the offset is over 2^53 - 1.`);
+export function tooLarge(type: string): ServiceError {
+  return badPayload(`Invalid ${type} payload: the offset is over 2^53 - 1.`);
 }
 
 // Integers are little-endian, read and written byte by byte to avoid a DataView for each frame. Callers check the bounds.

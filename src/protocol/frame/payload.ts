@@ -4,9 +4,9 @@ import { parseShallowJson } from "../../lib/data/json.ts";
 import { errorFromBody, type ServiceError } from "../errors.ts";
 import { SessionStatus, TerminalSize } from "../schemas/session.ts";
 import {
+  badPayload,
   checkOffset,
   needBytes,
-  PayloadError,
   readU32,
   readU64,
   tooLarge,
@@ -68,7 +68,7 @@ const MAX_U32 = 0xffff_ffff;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** 12 bytes, or 20 with `from`. Throws PayloadError for `from` without the flag Offsets. */
+/** 12 bytes, or 20 with `from`. Throws `invalid_request` for `from` without the flag Offsets. */
 export function encodeSubscribe(request: {
   readonly flags: number;
   readonly minIntervalMs?: number;
@@ -77,7 +77,7 @@ export function encodeSubscribe(request: {
 }): Uint8Array<ArrayBuffer> {
   const { flags, minIntervalMs = 0, maxIntervalMs = 0, from } = request;
   if (from !== undefined && (flags & SubscribeFlag.Offsets) === 0) {
-    throw new PayloadError("An offset to begin with needs the flag Offsets.");
+    throw badPayload("An offset to begin with needs the flag Offsets.");
   }
   const payload = new Uint8Array(from === undefined ? SUBSCRIBE_BYTES : SUBSCRIBE_FROM_BYTES);
   writeU32(payload, 0, checkU32(flags));
@@ -116,14 +116,14 @@ export function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
   return encoder.encode(JSON.stringify(value));
 }
 
-/** Throws PayloadError for invalid JSON or UTF-8, and for a value that could not be encoded again. */
+/** Throws `invalid_request` for invalid JSON or UTF-8, and for a value that could not be encoded again. */
 export function decodeJson(payload: Uint8Array): unknown {
   const text = decodeText(payload);
   try {
     return parseShallowJson(text);
   } catch (cause) {
     const why = cause instanceof RangeError ? cause.message : "not JSON";
-    throw new PayloadError(`The payload is ${why}.`, { cause });
+    throw badPayload(`The payload is ${why}.`, cause);
   }
 }
 
@@ -132,7 +132,7 @@ export function decodeText(payload: Uint8Array): string {
   try {
     return decoder.decode(payload);
   } catch (cause) {
-    throw new PayloadError("The payload is not UTF-8.", { cause });
+    throw badPayload("The payload is not UTF-8.", cause);
   }
 }
 
@@ -169,9 +169,7 @@ export function decodeError(payload: Uint8Array): {
 function parse<T>(type: string, schema: z.ZodType<T>, payload: Uint8Array): T {
   const result = schema.safeParse(decodeJson(payload));
   if (result.success) return result.data;
-  throw new PayloadError(`Invalid ${type} payload: ${z.prettifyError(result.error)}`, {
-    cause: result.error,
-  });
+  throw badPayload(`Invalid ${type} payload: ${z.prettifyError(result.error)}`, result.error);
 }
 
 function readFrom(payload: Uint8Array): number | "live" {
@@ -182,5 +180,5 @@ function readFrom(payload: Uint8Array): number | "live" {
 
 function checkU32(value: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= MAX_U32) return value;
-  throw new PayloadError(`${value} is not an unsigned 32-bit integer.`);
+  throw badPayload(`${value} is not an unsigned 32-bit integer.`);
 }

@@ -2,10 +2,10 @@
 import { MAX_TERMINAL_SIZE, MIN_TERMINAL_SIZE } from "../limits.ts";
 import type { TerminalSize } from "../schemas/session.ts";
 import {
+  badPayload,
   checkOffset,
   needBytes,
   OFFSET_BYTES,
-  PayloadError,
   readOffset,
   readU32,
   writeU32,
@@ -48,7 +48,7 @@ export function writeSize(type: string, target: Uint8Array, at: number, size: Te
 function checkSize(type: string, size: TerminalSize): TerminalSize {
   if (isExtent(size.cols) && isExtent(size.rows)) return size;
   const range = `${MIN_TERMINAL_SIZE} to ${MAX_TERMINAL_SIZE}`;
-  throw new PayloadError(
+  throw badPayload(
     `Invalid ${type} payload: ${size.cols}x${size.rows} is not a size, each must be ${range}.`,
   );
 }

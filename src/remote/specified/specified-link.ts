@@ -8,9 +8,8 @@ import {
   encodeFrame,
   encodeOutputFrame,
   type Frame,
-  FrameError,
   FrameType,
-  PayloadError,
+  isMalformed,
 } from "../../protocol/frame/frame.ts";
 import {
   decodeJson,
@@ -207,7 +206,7 @@ export class SpecifiedLink implements Link {
     try {
       this.#pass(decodeFrame(message), message);
     } catch (error) {
-      if (!(error instanceof FrameError || error instanceof PayloadError)) throw error;
+      if (!isMalformed(error)) throw error;
       // The decoder closes the link with the reason.
       this.#handlers.onMessage(message);
     }

@@ -1,5 +1,6 @@
 // Decodes SNAPSHOT_VT payloads (facts 2), which only clients do.
-import { PayloadError, readU16, readU32 } from "../../protocol/frame/frame.ts";
+import type { ServiceError } from "../../protocol/errors.ts";
+import { badPayload, readU16, readU32 } from "../../protocol/frame/frame.ts";
 import {
   RowMarker,
   type ScreenSnapshot,
@@ -14,7 +15,7 @@ type Row = readonly SnapshotCell[];
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Throws PayloadError unless the bytes are a snapshot of version 1; ignores bytes after its last row. */
+/** Throws `invalid_request` unless the bytes are a snapshot of version 1; ignores bytes after its last row. */
 export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
   if (bytes.length < SNAPSHOT_HEADER_BYTES)
     throw invalid(`${bytes.length} bytes, at least ${SNAPSHOT_HEADER_BYTES} are needed`);
@@ -63,17 +64,18 @@ function readI32(bytes: Uint8Array, at: number): number {
   return readU32(bytes, at) | 0;
 }
 
-function invalid(reason: string, cause?: unknown): PayloadError {
-  return new PayloadError(`Invalid SNAPSHOT_VT payload: ${reason}.`, { cause });
+function invalid(reason: string, cause?: unknown): ServiceError {
+  return badPayload(`Invalid SNAPSHOT_VT payload: ${reason}.`, cause);
 }
 
 function readText(reader: ByteCursor, type: number): string {
   if ((type & CellBit.Kind) === 0) return " ";
   if ((type & CellBit.Utf8) === 0) return String.fromCharCode(reader.number(1));
+  const bytes = reader.take(reader.number(1));
   try {
-    return decoder.decode(reader.take(reader.number(1)));
+    return decoder.decode(bytes);
   } catch (cause) {
-    throw cause instanceof PayloadError ? cause : invalid("a text in it is not UTF-8", cause);
+    throw invalid("a text in it is not UTF-8", cause);
   }
 }
 

@@ -6,9 +6,8 @@ import {
   decodeOutput,
   encodeFrame,
   encodeOutputFrame,
-  FrameError,
   FrameType,
-  PayloadError,
+  isMalformed,
 } from "../../../src/protocol/frame/frame.ts";
 import {
   decodeGoAway,
@@ -87,7 +86,7 @@ function survives(message: Uint8Array): boolean {
     decodeAll(message);
     return true;
   } catch (error) {
-    if (error instanceof FrameError || error instanceof PayloadError) return false;
+    if (isMalformed(error)) return false;
     throw error;
   }
 }

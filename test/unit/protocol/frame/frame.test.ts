@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
 import {
   decodeFrame,
   encodeFrame,
-  FrameError,
   FrameType,
   type Magic,
   withMagic,
@@ -12,6 +12,7 @@ import { encodeSize, encodeSubscribe } from "../../../../src/protocol/frame/payl
 import { hex, toHex, utf8 } from "../hex.ts";
 
 const EMPTY = new Uint8Array();
+const BAD_FRAME = expect.objectContaining({ code: "bad_frame" });
 const MAGICS: readonly Magic[] = ["VT", "TV"];
 
 /** Frames of old clients and servers (facts 1.12). */
@@ -126,15 +127,14 @@ test.each([
   ["a session id that is no UTF-8", "56 54 03 28 02 00 00 00 C3 28 00 00 00 00", "session id is not UTF-8"],
 ])("%s is refused with a reason", (_, bytes, message) => {
   const decode = () => decodeFrame(hex(bytes));
-  expect(decode).toThrow(FrameError);
-  expect(decode).toThrow(new FrameError(message));
+  expect(decode).toThrow(new ServiceError("bad_frame", message));
 });
 
 test("a session id of 256 bytes passes both ways, one of 257 neither", () => {
   const longest = "é".repeat(128);
   expect(decodeFrame(encodeFrame(FrameType.PING, longest, EMPTY)).sessionId).toBe(longest);
-  expect(() => encodeFrame(FrameType.PING, `${longest}x`, EMPTY)).toThrow(FrameError);
-  expect(() => encodeFrame(FrameType.PING, "x".repeat(1_000_000), EMPTY)).toThrow(FrameError);
+  expect(() => encodeFrame(FrameType.PING, `${longest}x`, EMPTY)).toThrow(BAD_FRAME);
+  expect(() => encodeFrame(FrameType.PING, "x".repeat(1_000_000), EMPTY)).toThrow(BAD_FRAME);
 });
 
 test("characters at the edges of 1 to 4 bytes are counted right", () => {
@@ -153,7 +153,7 @@ test("a byte order mark in a session id stays", () => {
 
 test("a refused session id does not spoil the next frame", () => {
   const broken = hex("56 54 03 28 01 00 00 00 C3 00 00 00 00");
-  expect(() => decodeFrame(broken)).toThrow(FrameError);
+  expect(() => decodeFrame(broken)).toThrow(BAD_FRAME);
   expect(decodeFrame(encodeFrame(FrameType.PING, "é", EMPTY)).sessionId).toBe("é");
 });
 
@@ -189,7 +189,7 @@ test("withMagic copies a frame into the other order", () => {
 test("every prefix of a frame is refused, the whole is not", () => {
   const frame = encodeFrame(FrameType.SUBSCRIBE, "séance", encodeSubscribe({ flags: 9, from: 2 ** 40 }));
   for (let length = 0; length < frame.length; length++) {
-    expect(() => decodeFrame(frame.subarray(0, length)), `${length} bytes`).toThrow(FrameError);
+    expect(() => decodeFrame(frame.subarray(0, length)), `${length} bytes`).toThrow(BAD_FRAME);
   }
   expect(decodeFrame(frame).sessionId).toBe("séance");
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
 import {
   decodeFrame,
   decodeOutput,
@@ -6,7 +7,6 @@ import {
   encodeOutputFrame,
   FrameType,
   outputFrameHeaderBytes,
-  PayloadError,
   writeOutputFrameHeader,
 } from "../../../../src/protocol/frame/frame.ts";
 import {
@@ -29,9 +29,10 @@ const OFFSETS = [0, 1, 255, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 3, LARGEST]
 const BEYOND_LARGEST = "00 00 00 00 00 00 20 00";
 const ALL_ONES = "FF FF FF FF FF FF FF FF";
 
+const INVALID = expect.objectContaining({ code: "invalid_request" });
+
 function expectRefused(decode: () => unknown, message: string): void {
-  expect(decode).toThrow(PayloadError);
-  expect(decode).toThrow(new PayloadError(message));
+  expect(decode).toThrow(new ServiceError("invalid_request", message));
 }
 
 describe("SUBSCRIBE", () => {
@@ -96,7 +97,7 @@ describe("SUBSCRIBE", () => {
   });
 
   test.each([-1, 0.5, 2 ** 32, Number.NaN])("an interval of %d ms has no encoding", (minIntervalMs) => {
-    expect(() => encodeSubscribe({ flags: 2, minIntervalMs })).toThrow(PayloadError);
+    expect(() => encodeSubscribe({ flags: 2, minIntervalMs })).toThrow(INVALID);
   });
 });
 
@@ -217,16 +218,16 @@ describe("JSON and text", () => {
   test("SUBSCRIBED has all of its members", () => {
     const subscribed = { flags: 9, offset: 2 ** 40, cols: 80, rows: 24, status: "running" as const };
     expect(decodeSubscribed(encodeJson(subscribed))).toEqual(subscribed);
-    expect(() => decodeSubscribed(encodeJson({ ...subscribed, status: "idle" }))).toThrow(PayloadError);
+    expect(() => decodeSubscribed(encodeJson({ ...subscribed, status: "idle" }))).toThrow(INVALID);
     expect(() => decodeSubscribed(encodeJson({ flags: 9 }))).toThrow(/Invalid SUBSCRIBED payload/);
     for (const size of [{ cols: 2 ** 31 }, { rows: 0 }])
-      expect(() => decodeSubscribed(encodeJson({ ...subscribed, ...size }))).toThrow(PayloadError);
+      expect(() => decodeSubscribed(encodeJson({ ...subscribed, ...size }))).toThrow(INVALID);
   });
 
   test("the members of HELLO are bounded", () => {
     expect(decodeHello(encodeJson({ client: "demo", other: 1 }))).toEqual({ client: "demo" });
-    expect(() => decodeHello(encodeJson({ client: "x".repeat(129) }))).toThrow(PayloadError);
-    expect(() => decodeHello(encodeJson([]))).toThrow(PayloadError);
+    expect(() => decodeHello(encodeJson({ client: "x".repeat(129) }))).toThrow(INVALID);
+    expect(() => decodeHello(encodeJson([]))).toThrow(INVALID);
   });
 
   test("text is what INPUT_KEY and KILL carry", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PayloadError } from "../../../../src/protocol/frame/frame.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { encodeSnapshot, type ScreenSnapshot } from "../../../../src/protocol/frame/snapshot.ts";
 import {
   CellAttribute,
@@ -157,14 +157,15 @@ describe("decoding", () => {
     ["a cell that is no UTF-8", `${header("01 00 00 00")} FD 01 00 42 01 FF`, "a text in it is not UTF-8"],
   ])("%s is refused", (_, bytes, reason) => {
     const decode = () => decodeSnapshot(hex(bytes));
-    expect(decode).toThrow(PayloadError);
-    expect(decode).toThrow(new PayloadError(`Invalid SNAPSHOT_VT payload: ${reason}.`));
+    expect(decode).toThrow(new ServiceError("invalid_request", `Invalid SNAPSHOT_VT payload: ${reason}.`));
   });
 
   test("every prefix of a snapshot is refused", () => {
     const bytes = encodeSnapshot(WHOLE);
     for (let length = 0; length < bytes.length; length++) {
-      expect(() => decodeSnapshot(bytes.subarray(0, length)), `${length} bytes`).toThrow(PayloadError);
+      expect(() => decodeSnapshot(bytes.subarray(0, length)), `${length} bytes`).toThrow(
+        expect.objectContaining({ code: "invalid_request" }),
+      );
     }
   });
 });
