@@ -1,33 +1,18 @@
-// The requests of one client: decoded from its frames, performed and answered strictly in order (contract 1.10).
+// The requests of one client, performed and answered strictly in order (contract 1.10).
 import { ServiceError } from "../protocol/errors.ts";
 import { type Frame, FrameType } from "../protocol/frame/frame.ts";
-import {
-  type ClientHello,
-  decodeHello,
-  decodeSize,
-  decodeSubscribe,
-  decodeText,
-  type FailedRequest,
-  type Subscribe,
-} from "../protocol/frame/payload.ts";
+import { decodeSize, decodeText, type FailedRequest } from "../protocol/frame/payload.ts";
 import { keyBytes } from "../protocol/keys.ts";
 import { MAX_OPEN_REQUESTS } from "../protocol/limits.ts";
 import { SESSION_ID, SIGNALS, SignalName } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Peer } from "./outbox.ts";
 
-/** The request of a client's frame. Bytes are copies, because a request may outlive its message. */
-export type Request =
-  | { readonly kind: "hello"; readonly hello: ClientHello }
-  | { readonly kind: "ping"; readonly payload: Uint8Array }
-  | { readonly kind: "subscribe"; readonly subscribe: Subscribe }
-  | { readonly kind: "unsubscribe" }
-  /** Acts on the session; answered only if it fails. `action`: for the audit log. */
-  | {
-      readonly kind: "command";
-      readonly perform: (backend: SessionBackend) => Promise<void>;
-      readonly action?: ClientAction;
-    };
+/** Acts on a session; answered only if it fails. `action`: for the audit log. */
+type Command = {
+  readonly perform: (backend: SessionBackend) => Promise<void>;
+  readonly action?: ClientAction;
+};
 
 const COMMANDS = ["INPUT_TEXT", "INPUT_KEY", "RESIZE", "KILL", "RESET_SIZE"] as const;
 
@@ -42,42 +27,35 @@ export function failedRequest(type: number): FailedRequest | undefined {
   return commandName(type) && "command";
 }
 
-/** Throws `unknown_type` or `invalid_request`. */
-export function readRequest({ type, sessionId, payload }: Frame): Request {
-  const command = sessionId === "" ? commandName(type) : undefined;
-  if (command !== undefined) throw new ServiceError("invalid_request", `Missing sessionId for ${command}`);
-  switch (type) {
-    case FrameType.HELLO:
-      return { kind: "hello", hello: decodeHello(payload) };
-    case FrameType.PING:
-      return { kind: "ping", payload: payload.slice() };
-    case FrameType.SUBSCRIBE:
-      return { kind: "subscribe", subscribe: decodeSubscribe(payload) };
-    case FrameType.UNSUBSCRIBE:
-      return { kind: "unsubscribe" };
-    case FrameType.INPUT_TEXT:
+/** Copies what it needs, because a command may outlive its message. Throws `unknown_type` or `invalid_request`. */
+export function readCommand({ type, sessionId, payload }: Frame): Command {
+  const name = commandName(type);
+  if (name !== undefined && sessionId === "")
+    throw new ServiceError("invalid_request", `Missing sessionId for ${name}`);
+  switch (name) {
+    case undefined:
+      throw new ServiceError("unknown_type", `unknown frame type ${type}`);
+    case "INPUT_TEXT":
       return input(sessionId, payload.slice());
-    case FrameType.INPUT_KEY:
+    case "INPUT_KEY":
       return input(sessionId, inputKey(decodeText(payload)));
-    case FrameType.RESIZE: {
+    case "RESIZE": {
       const size = decodeSize(payload);
-      return { kind: "command", perform: (backend) => backend.resize(sessionId, size) };
+      return { perform: (backend) => backend.resize(sessionId, size) };
     }
-    case FrameType.KILL: {
+    case "KILL": {
       const signal = signalName(decodeText(payload));
       const action = { kind: "signal", sessionId, signal } as const;
-      return { kind: "command", perform: (backend) => backend.kill(sessionId, signal), action };
+      return { perform: (backend) => backend.kill(sessionId, signal), action };
     }
-    case FrameType.RESET_SIZE:
-      return { kind: "command", perform: (backend) => refuseResetSize(backend, sessionId) };
-    default:
-      throw new ServiceError("unknown_type", `unknown frame type ${type}`);
+    case "RESET_SIZE":
+      return { perform: (backend) => refuseResetSize(backend, sessionId) };
   }
 }
 
-function input(sessionId: string, bytes: Uint8Array): Request {
+function input(sessionId: string, bytes: Uint8Array): Command {
   const action = { kind: "type", sessionId } as const;
-  return { kind: "command", perform: (backend) => backend.write(sessionId, bytes), action };
+  return { perform: (backend) => backend.write(sessionId, bytes), action };
 }
 
 /** A frame, or what is wrong with a message that is none. */

@@ -6,6 +6,8 @@ import { decodeFrame, encodeFrame, type Frame, FrameType, isMalformed } from "..
 import {
   ClientFlag,
   type ClientHello,
+  decodeHello,
+  decodeSubscribe,
   encodeJson,
   type FailedRequest,
   type GoAway,
@@ -23,8 +25,7 @@ import {
   checkSessionId,
   failedRequest,
   type Received,
-  type Request,
-  readRequest,
+  readCommand,
   throttledAuditHook,
 } from "../requests.ts";
 import type { Traffic } from "../traffic.ts";
@@ -253,39 +254,42 @@ export class Viewer implements SubscriptionHost, Disposable {
   }
 
   #handleFrame(frame: Frame): Promise<void> | undefined {
-    const { sessionId, type } = frame;
+    const { sessionId, type, payload } = frame;
     const failed = (error: unknown): void => this.failed(sessionId, error, failedRequest(type));
     try {
-      const request = readRequest(frame);
-      if (request.kind === "subscribe" && sessionId !== "")
-        return this.#subscribe(sessionId, request.subscribe).catch(failed);
-      this.#carryOut(frame, request, failed);
+      if (type === FrameType.HELLO) this.#hello = decodeHello(payload);
+      else if (type === FrameType.PING) this.#pong(payload.slice());
+      else if (type === FrameType.SUBSCRIBE) {
+        const request = decodeSubscribe(payload);
+        if (sessionId !== "") return this.#subscribe(sessionId, request).catch(failed);
+        this.#demand(type);
+        this.#subscribeGlobal(request);
+      } else if (type === FrameType.UNSUBSCRIBE) {
+        this.#demand(type);
+        if (sessionId === "") this.#isGlobal = false;
+        else this.#unsubscribe(sessionId);
+      } else this.#requests.follow(this.#perform(frame), failed);
     } catch (error) {
       this.#requests.answer(() => failed(error));
     }
     return undefined;
   }
 
-  #carryOut({ sessionId, type }: Frame, request: Request, failed: (error: unknown) => void): void {
-    if (request.kind === "hello") this.#hello = request.hello;
-    else if (request.kind === "ping")
-      this.#requests.answer(() => this.#send(FrameType.PONG, "", request.payload));
-    else if (request.kind === "subscribe") {
-      this.#demand(type);
-      this.#subscribeGlobal(request.subscribe.flags);
-    } else if (request.kind === "unsubscribe") {
-      this.#demand(type);
-      if (sessionId === "") this.#isGlobal = false;
-      else this.#unsubscribe(sessionId);
-    } else {
-      checkSessionId(sessionId);
-      const refused = this.#refused(type);
-      const isTyping = request.action?.kind === "type" && refused === undefined;
-      if (isTyping && this.#subscriptions.has(sessionId)) this.#typedAtMs.set(sessionId, this.now());
-      const work = refused ?? request.perform(this.#view.sessions);
-      if (request.action !== undefined) this.#audit?.(request.action, work);
-      this.#requests.follow(work, failed);
-    }
+  /** `payload` is not a view of a message. */
+  #pong(payload: Uint8Array): void {
+    this.#requests.answer(() => this.#send(FrameType.PONG, "", payload));
+  }
+
+  /** Throws for an invalid command; rejects if it fails. */
+  #perform(frame: Frame): Promise<void> {
+    const { sessionId, type } = frame;
+    const { action, perform } = readCommand(frame);
+    checkSessionId(sessionId);
+    const isTyping = action?.kind === "type" && this.mayType;
+    if (isTyping && this.#subscriptions.has(sessionId)) this.#typedAtMs.set(sessionId, this.now());
+    const work = this.#permitted(type, () => perform(this.#view.sessions));
+    if (action !== undefined) this.#audit?.(action, work);
+    return work;
   }
 
   /** Throws `forbidden` if the client may not send frames of that type. */
@@ -294,10 +298,10 @@ export class Viewer implements SubscriptionHost, Disposable {
     if (refusal !== undefined) throw new ServiceError("forbidden", refusal);
   }
 
-  /** Like #demand, but returns a promise that rejects. */
-  #refused(type: number): Promise<never> | undefined {
-    const refusal = this.#view.refusals?.get(type);
-    return refusal === undefined ? undefined : Promise.reject(new ServiceError("forbidden", refusal));
+  /** Begins the work at once, or rejects with `forbidden`. */
+  async #permitted<T>(type: number, work: () => Promise<T>): Promise<T> {
+    this.#demand(type);
+    return await work();
   }
 
   async #subscribe(sessionId: string, request: Subscribe): Promise<void> {
@@ -333,7 +337,8 @@ export class Viewer implements SubscriptionHost, Disposable {
       );
     }
     const { sessions, historyFrom } = this.#view;
-    const opening = this.#refused(FrameType.SUBSCRIBE) ?? this.#hub.openFeed(sessions, sessionId, flags);
+    const open = (): Promise<Feed> => this.#hub.openFeed(sessions, sessionId, flags);
+    const opening = this.#permitted(FrameType.SUBSCRIBE, open);
     this.#audit?.({ kind: "subscribe", sessionId }, opening);
     const feed = await opening;
     const subscription = new Subscription(feed, sessions, this, historyFrom);
@@ -353,7 +358,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     return record.outputBytes;
   }
 
-  #subscribeGlobal(flags: number): void {
+  #subscribeGlobal({ flags }: Subscribe): void {
     this.#isGlobal = (flags & SubscribeFlag.Events) !== 0;
     this.notify({ type: "connected", timestamp: new Date().toISOString(), ...this.#hub.position });
   }
