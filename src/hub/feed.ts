@@ -5,7 +5,7 @@ import { ServiceError } from "../protocol/errors.ts";
 import { type GitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
 import { encodeFrame, encodeOutputFrame, FrameType, type Magic, withMagic } from "../protocol/frame/frame.ts";
 import { SubscribeFlag } from "../protocol/frame/payload.ts";
-import type { Resync } from "../protocol/frame/resync.ts";
+import { encodeResync, type Resync } from "../protocol/frame/resync.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES, MAX_REPLAY_BYTES } from "../protocol/limits.ts";
 import type { SessionRecord, TerminalSize } from "../protocol/schemas/session.ts";
 import type { Delivery, SessionBackend, Subscription } from "../sessions/backend.ts";
@@ -74,8 +74,7 @@ export class SharedOutput {
 export type OutputEncoder = {
   /** Undefined if the bytes complete no character. `run`: the same bytes with the frames of all clients. */
   output(offset: number, bytes: Uint8Array, run?: SharedOutput): Uint8Array | undefined;
-  /** `payload`: of RESYNC. */
-  screen(screen: { readonly payload: Uint8Array; readonly resync: Resync }): Uint8Array;
+  screen(screen: Resync): Uint8Array;
   /** At the end of the output: the held bytes, although they are no character. */
   rest(): Uint8Array | undefined;
   /** Number of held bytes of an incomplete character. */
@@ -85,7 +84,7 @@ export type OutputEncoder = {
 export function offsetEncoder(sessionId: string, magic: Magic): OutputEncoder {
   return {
     output: (offset, bytes, run) => run?.output(magic) ?? encodeOutputFrame(sessionId, offset, bytes, magic),
-    screen: ({ payload }) => encodeFrame(FrameType.RESYNC, sessionId, payload, magic),
+    screen: (screen) => encodeFrame(FrameType.RESYNC, sessionId, encodeResync(screen), magic),
     rest: () => undefined,
     heldBytes: 0,
   };

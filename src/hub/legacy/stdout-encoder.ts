@@ -19,9 +19,9 @@ export function stdoutEncoder(sessionId: string, magic: Magic): OutputEncoder {
       return whole === bytes && run !== undefined ? run.stdout(magic) : unlessEmpty(whole);
     },
     // Its bytes may end with an incomplete character.
-    screen: ({ resync }) => {
+    screen: ({ bytes }) => {
       characters.rest();
-      return stdout(concatBytes([RESET, characters.take(resync.bytes)]));
+      return stdout(concatBytes([RESET, characters.take(bytes)]));
     },
     rest: () => unlessEmpty(characters.rest()),
     get heldBytes() {

@@ -1,14 +1,21 @@
+// What a viewer gets before it follows the feed: earlier output with its sizes, or the screen.
 import { z } from "zod";
 import { collectBytes } from "../../lib/data/collect.ts";
-import { unless } from "../../protocol/errors.ts";
+import { ServiceError, unless } from "../../protocol/errors.ts";
 import { type ResizeEvent, resizeEvent } from "../../protocol/frame/event.ts";
 import { decodeJson } from "../../protocol/frame/payload.ts";
+import { decodeResync, type Resync } from "../../protocol/frame/resync.ts";
 import { parseSize, type TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 
 /** Limit for the journal's events; a session with more is shown without its earlier sizes. */
 const MAX_EVENTS_BYTES = 16 * 1024 * 1024;
+
+const MAX_RESYNC_BYTES = 64 * 1024 * 1024;
+
+/** Shown instead of missing output of a session that is not recorded. */
+const LOSS_MARKER = new TextEncoder().encode("\x1b[7m[output before this may be missing]\x1b[0m\r\n");
 
 const JournalEvents = z.array(
   z.looseObject({ offset: z.int(), kind: z.string(), data: z.string().optional() }),
@@ -88,3 +95,28 @@ export async function readOutput(
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** The screen in place of output that is not held any more or is too far behind. `isLiveOnly`: the client may not see earlier output. */
+export async function readScreen(
+  feed: Feed,
+  backend: SessionBackend,
+  isLiveOnly: boolean,
+  signal: AbortSignal,
+): Promise<Resync> {
+  if (!feed.isRecorded) return unrecordedScreen(feed, isLiveOnly);
+  const { body } = await backend.view(feed.sessionId, { kind: "resync" }, signal);
+  const payload = await collectBytes(body, MAX_RESYNC_BYTES);
+  try {
+    return decodeResync(payload);
+  } catch (cause) {
+    // The screen came from another server, so the client is not at fault.
+    throw new ServiceError("internal_error", "the screen of the session cannot be decoded", { cause });
+  }
+}
+
+/** The screen of an unrecorded session is unknown: returns an empty one with a marker if output is missing. */
+function unrecordedScreen({ isWhole, start, end, record }: Feed, isLiveOnly: boolean): Resync {
+  const { cols, rows } = record;
+  const bytes = isWhole && !isLiveOnly ? new Uint8Array() : LOSS_MARKER;
+  return { offset: isLiveOnly ? end : start, size: { cols, rows }, bytes };
+}

@@ -23,8 +23,7 @@ import {
 import { headerEvent, planReplay } from "../legacy/replay.ts";
 import { stdoutEncoder } from "../legacy/stdout-encoder.ts";
 import type { FrameSource, Outbox } from "../outbox.ts";
-import { readHistory } from "./history.ts";
-import { readScreen, screenAt } from "./screen.ts";
+import { readHistory, readScreen } from "./history.ts";
 import { readSnapshot, Snapshots } from "./snapshots.ts";
 
 /** The parts of a connection that its subscriptions use. */
@@ -340,14 +339,13 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
 
   /** `isCut`: the journal has no output between the position and the window. */
   async #redraw(signal: AbortSignal, isCut = false): Promise<void> {
-    const drawn = await readScreen(this.feed, this.#backend, this.#hidden !== undefined, signal);
+    const screen = await readScreen(this.feed, this.#backend, this.#hidden !== undefined, signal);
     signal.throwIfAborted();
-    const { offset } = drawn.resync;
     // After a crash of the host, the bytes between the screen and the window are lost.
-    const least = isCut && offset <= this.#position ? this.feed.start : (this.#hidden?.to ?? 0);
-    const screen = offset < least ? screenAt(least, drawn.resync) : drawn;
-    this.#position = screen.resync.offset;
-    this.#pushOutput(this.#encoder?.screen(screen));
+    const isBefore = isCut && screen.offset <= this.#position;
+    const offset = Math.max(screen.offset, isBefore ? this.feed.start : (this.#hidden?.to ?? 0));
+    this.#position = offset;
+    this.#pushOutput(this.#encoder?.screen({ ...screen, offset }));
     this.#host.redrawn();
     this.#isResuming = true;
     this.#hasEnded = false;
