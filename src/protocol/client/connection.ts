@@ -20,7 +20,7 @@ import {
   STABLE_LINK_MS,
 } from "../limits.ts";
 import type { Link, LinkHandlers, OpenLink } from "./link.ts";
-import { asServiceError, closed, disconnected, isFinal, silent } from "./link.ts";
+import { asServiceError, disconnected, isFinal } from "./link.ts";
 
 /** `until`: time of the next attempt, in milliseconds since the epoch. `error`: the reason for the missing link. */
 type Waiting = { readonly kind: "waiting"; readonly until: number; readonly error: ServiceError };
@@ -249,7 +249,10 @@ export class Connection implements Disposable {
     this.#enter({ kind: "connecting", attempt }, late);
     const handlers: LinkHandlers = {
       onMessage: (message) => void (isCurrent() && this.#received(message)),
-      onClose: (reason) => fail(closed(reason)),
+      onClose: ({ code, text }) => {
+        const reason = text === "" ? "" : `: ${text}`;
+        fail(new ServiceError("host_unreachable", `the connection was closed (${code}${reason})`));
+      },
     };
     this.#options
       .open(handlers, signal)
@@ -290,7 +293,7 @@ export class Connection implements Disposable {
   }
 
   #failSilent(): void {
-    this.#failure = silent();
+    this.#failure = new ServiceError("host_unreachable", "the server stopped answering");
     this.fail(this.#failure);
   }
 

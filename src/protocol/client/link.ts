@@ -26,12 +26,9 @@ export type LinkHandlers = {
  */
 export type OpenLink = (handlers: LinkHandlers, signal: AbortSignal) => Promise<Link>;
 
-/** Client errors that may pass: too slow, too often. */
-const TEMPORARY: ReadonlySet<number> = new Set([408, 429]);
-
-/** Whether the server refused for good, so that a retry is useless. */
+/** Whether the server refused for good, so that a retry is useless. Not so: too slow (408), too often (429). */
 export function isFinal({ status }: ServiceError): boolean {
-  return status >= 400 && status < 500 && !TEMPORARY.has(status);
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
 export function disconnected(): ServiceError {
@@ -40,15 +37,6 @@ export function disconnected(): ServiceError {
 
 export function givenUp(): ServiceError {
   return new ServiceError("host_unreachable", "the attempt to connect was aborted");
-}
-
-export function silent(): ServiceError {
-  return new ServiceError("host_unreachable", "the server stopped answering");
-}
-
-export function closed({ code, text }: LinkClose): ServiceError {
-  const reason = text === "" ? "" : `: ${text}`;
-  return new ServiceError("host_unreachable", `the connection was closed (${code}${reason})`);
 }
 
 export function asServiceError(error: unknown): ServiceError {
