@@ -46,7 +46,7 @@ function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, "list">
 
 function measureHub(metrics: Metrics, hub: Hub): void {
   const { traffic, lags } = hub;
-  const lagsOfNow = () => hub.clients.map(({ viewer }) => viewer.lagBytes);
+  const lagsOfNow = () => hub.clients.map(({ lagBytes }) => lagBytes);
   metrics.gauge("clients", "Open WebSocket connections.", () => hub.clients.length);
   metrics.gauge("viewers", "Subscriptions to sessions.", () => hub.viewers);
   metrics.gauge("sessions_watched", "Sessions with at least one subscription.", () => hub.watchedSessions);

@@ -8,10 +8,10 @@ import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import { type Principal, watcherOf } from "../auth/principal.ts";
 import { requirePermission } from "../auth/roles.ts";
 import type { Hub } from "../hub/hub.ts";
-import type { HubClient } from "../hub/hub-client.ts";
 import { SOCKET_DIALECTS, type SocketDialect } from "../hub/legacy/socket-dialect.ts";
 import type { Peer } from "../hub/outbox.ts";
 import type { HubView } from "../hub/viewer/hub-view.ts";
+import type { Viewer } from "../hub/viewer/viewer.ts";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { refuseAmbiguous } from "../lib/net/request-head.ts";
 import { currentTrace, inThisTrace } from "../lib/trace.ts";
@@ -139,7 +139,7 @@ async function admit(
   return {
     principal,
     open: (webSocket, socket) => {
-      const { viewer } = connect(webSocket, { principal, address: seen.address }, dialect, options);
+      const viewer = connect(webSocket, { principal, address: seen.address }, dialect, options);
       // Called when everything before it, the 101, has been written to the socket.
       socket.write("", () => void setTimeout(() => viewer.welcome(), OPENING_MS).unref());
     },
@@ -177,7 +177,7 @@ async function authenticated(
 /** Limits each user, and all guests of one link together. Without login callers cannot be told apart. */
 export function refuseTooMany(hub: Pick<Hub, "clients">, { user, method }: Principal): void {
   if (method === "none" || method === "socket" || method === "hq") return;
-  if (hub.clients.filter((client) => client.user === user).length < MAX_USER_SOCKETS) return;
+  if (hub.clients.filter(({ identity }) => identity.user === user).length < MAX_USER_SOCKETS) return;
   throw new ServiceError("rate_limited", `${user} has ${MAX_USER_SOCKETS} connections: close some first`);
 }
 
@@ -187,14 +187,14 @@ function connect(
   { principal, address }: { readonly principal: Principal; readonly address: string | undefined },
   dialect: SocketDialect | undefined,
   options: UpgradeOptions,
-): HubClient {
+): Viewer {
   const who = { ...watcherOf(principal), address };
-  const client = options.hub.connect(peerOf(webSocket, dialect), who, options.viewOf?.(principal, address));
-  const { viewer, id } = client;
+  const viewer = options.hub.connect(peerOf(webSocket, dialect), who, options.viewOf?.(principal, address));
+  const { id } = viewer.identity;
   options.log.debug({ client: id, user: principal.user, address }, "client connected");
   const login = options.whenOver(principal, (reason) => {
     // Ignores further messages, however long the client takes to close.
-    client[Symbol.dispose]();
+    viewer[Symbol.dispose]();
     webSocket.close(LOGIN_OVER, reason);
     setTimeout(() => webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
   });
@@ -212,9 +212,9 @@ function connect(
   webSocket.on("close", (code) => {
     say({ code, hello: viewer.hello }, "client left");
     login[Symbol.dispose]();
-    client[Symbol.dispose]();
+    viewer[Symbol.dispose]();
   });
-  return client;
+  return viewer;
 }
 
 function peerOf(webSocket: WebSocket, dialect: SocketDialect | undefined): Peer {

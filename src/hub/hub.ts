@@ -9,15 +9,13 @@ import type { GoAway } from "../protocol/frame/payload.ts";
 import { GOAWAY_PATIENCE_MS, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
-import type { SessionViewer } from "../protocol/schemas/viewer.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { Feed } from "./feed.ts";
-import type { HubClient } from "./hub-client.ts";
 import type { Peer } from "./outbox.ts";
-import { Presence, type PresenceReader } from "./presence.ts";
+import { Presence } from "./presence.ts";
 import { Traffic } from "./traffic.ts";
 import type { HubView } from "./viewer/hub-view.ts";
-import { Viewer, type ViewerHub } from "./viewer/viewer.ts";
+import { Viewer, type ViewerHub, type ViewerIdentity } from "./viewer/viewer.ts";
 
 /** Close code of RFC 6455. */
 const GOING_AWAY = 1001;
@@ -35,9 +33,6 @@ type HubOptions = Pick<ViewerHub, "now"> & {
 /** From no lag to the largest possible one, see MAX_BEHIND_BYTES. */
 const LAG_BUCKETS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-/** `sent`: revision of the last change of sessions that the client was sent. */
-type Connected = HubClient & { sent: number };
-
 export class Hub implements ViewerHub, Disposable {
   readonly traffic = new Traffic();
   /** The lag of each client in bytes, measured at each ping. */
@@ -47,9 +42,10 @@ export class Hub implements ViewerHub, Disposable {
   readonly now: ViewerHub["now"];
   readonly onFailure: ViewerHub["onFailure"];
   readonly #backend: SessionBackend;
-  readonly #presence: Presence;
+  readonly presence: Presence;
   readonly #feeds = new Map<string, SharedFeed>();
-  readonly #clients = new Set<Connected>();
+  /** With the revision of the last change of sessions that each was sent. */
+  readonly #clients = new Map<Viewer, number>();
   readonly #watching: Disposable;
   readonly #keepAlive: NodeJS.Timeout;
   readonly #left = new Emitter<void>();
@@ -64,10 +60,10 @@ export class Hub implements ViewerHub, Disposable {
     this.#backend = backend;
     this.now = now;
     this.onFailure = onFailure;
-    this.#presence = new Presence(this);
+    this.presence = new Presence(this);
     this.#watching = backend.watch((event) => this.#happened(event));
     this.#keepAlive = setInterval(() => {
-      for (const { viewer } of this.clients) {
+      for (const viewer of this.clients) {
         this.lags.observe(viewer.lagBytes);
         viewer.keepAlive();
       }
@@ -85,8 +81,8 @@ export class Hub implements ViewerHub, Disposable {
     return this.#isLeaving;
   }
 
-  get clients(): readonly HubClient[] {
-    return [...this.#clients];
+  get clients(): readonly Viewer[] {
+    return [...this.#clients.keys()];
   }
 
   get viewers(): number {
@@ -106,41 +102,27 @@ export class Hub implements ViewerHub, Disposable {
     return this.#feeds.get(sessionId)?.users ?? 0;
   }
 
-  /** Who watches a session, as the reader may know it. */
-  presenceOf(sessionId: string, reader: PresenceReader): SessionViewer[] {
-    return this.#presence.of(sessionId, reader);
-  }
-
-  tellViewers(viewer: Viewer, sessionId: string): void {
-    const client = this.clients.find((each) => each.viewer === viewer);
-    if (client !== undefined) this.#presence.tell(client, sessionId);
-  }
-
   /**
-   * Adds a client. The caller passes its messages to the viewer, and disposes of the client when it has gone. Without a
+   * Adds a client. The caller passes its messages to the viewer, and disposes of it when the client has gone. Without a
    * `view` the client may see and do everything.
    */
   connect(
     peer: Peer,
-    who: Pick<HubClient, "user" | "address" | "kind" | "shareId">,
+    who: Omit<ViewerIdentity, "id" | "connectedAt">,
     view: HubView = { sessions: this.#backend, shown: (event) => event },
-  ): HubClient & Disposable {
+  ): Viewer {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-    const viewer = new Viewer(peer, view, this);
     this.#lastId += 1;
-    const connectedAt = new Date().toISOString();
-    const client = { id: this.#lastId, ...who, connectedAt, viewer, sent: this.#revision };
-    this.#clients.add(client);
-    return {
-      ...client,
-      [Symbol.dispose]: () => {
-        if (this.#clients.delete(client)) {
-          if (isUplink(client)) this.#closedUplinks += 1;
-          this.#left.emit();
-        }
-        viewer[Symbol.dispose]();
-      },
-    };
+    const identity = { ...who, id: this.#lastId, connectedAt: new Date().toISOString() };
+    const viewer = new Viewer(peer, identity, view, this);
+    this.#clients.set(viewer, this.#revision);
+    return viewer;
+  }
+
+  left(viewer: Viewer): void {
+    if (!this.#clients.delete(viewer)) return;
+    if (isUplink(viewer)) this.#closedUplinks += 1;
+    this.#left.emit();
   }
 
   /**
@@ -154,17 +136,17 @@ export class Hub implements ViewerHub, Disposable {
     const sessions = (await this.#backend.list()).filter(
       (session) => ids.has(session.id) && (session.remoteName ?? LOCAL) === remoteName,
     );
-    for (const { viewer } of this.clients) {
-      const seen = sessions.filter((session) => viewer.shown(ofOne(event, session)) !== undefined);
-      viewer.tell({ ...event, sessionIds: seen.map(({ id }) => id) }, viewer.shown(event) !== undefined);
+    for (const viewer of this.clients) {
+      const seen = sessions.filter((session) => viewer.view.shown(ofOne(event, session)) !== undefined);
+      viewer.tell({ ...event, sessionIds: seen.map(({ id }) => id) }, viewer.view.shown(event) !== undefined);
     }
   }
 
   /** Sends an event to each client of the user that watches everything. Returns their number. */
   tellUser(user: string, event: ServerEvent): number {
-    const clients = this.clients.filter((client) => client.user === user && client.viewer.isGlobal);
-    for (const { viewer } of clients) viewer.notify(event);
-    return clients.length;
+    const viewers = this.clients.filter(({ identity, isGlobal }) => identity.user === user && isGlobal);
+    for (const viewer of viewers) viewer.notify(event);
+    return viewers.length;
   }
 
   /**
@@ -182,12 +164,12 @@ export class Hub implements ViewerHub, Disposable {
       stack.defer(() => clearTimeout(timer));
     };
     stack.use(this.#left.on(() => void (this.#clients.size === 0 && resolve())));
-    for (const { viewer } of this.clients) {
+    for (const viewer of this.clients) {
       const close = (): void => viewer.close(GOING_AWAY, reason);
       if (!viewer.goAway(notice)) later(afterMs + random() * jitterMs, close);
     }
     later(afterMs + jitterMs + GOAWAY_PATIENCE_MS, () => {
-      for (const { viewer } of this.clients) viewer.close(GOING_AWAY, reason);
+      for (const viewer of this.clients) viewer.close(GOING_AWAY, reason);
       resolve();
     });
     if (this.#clients.size === 0) resolve();
@@ -198,9 +180,8 @@ export class Hub implements ViewerHub, Disposable {
     this.#isClosed = true;
     clearInterval(this.#keepAlive);
     this.#watching[Symbol.dispose]();
-    this.#presence[Symbol.dispose]();
-    for (const { viewer } of this.clients) viewer[Symbol.dispose]();
-    this.#clients.clear();
+    this.presence[Symbol.dispose]();
+    for (const viewer of this.clients) viewer[Symbol.dispose]();
   }
 
   #happened(event: ServerEvent): void {
@@ -211,8 +192,8 @@ export class Hub implements ViewerHub, Disposable {
   }
 
   #tellAll(event: ServerEvent): void {
-    for (const { viewer } of this.clients) {
-      const told = viewer.shown(event);
+    for (const viewer of this.clients) {
+      const told = viewer.view.shown(event);
       if (told !== undefined) viewer.notify(told);
     }
   }
@@ -221,11 +202,10 @@ export class Hub implements ViewerHub, Disposable {
     this.#revision += 1;
     const counted = record && { record: { ...record, viewers: this.viewersOf(record.id) } };
     const numbered = { ...event, ...counted, ...this.position };
-    for (const client of [...this.#clients]) {
-      const { viewer, sent: previous } = client;
-      const told = viewer.isGlobal ? viewer.shown(numbered) : undefined;
+    for (const [viewer, previous] of this.#clients) {
+      const told = viewer.isGlobal ? viewer.view.shown(numbered) : undefined;
       if (told === undefined) continue;
-      client.sent = this.#revision;
+      this.#clients.set(viewer, this.#revision);
       viewer.notify(previous === this.#revision - 1 ? told : { ...told, previous });
     }
   }
@@ -273,8 +253,8 @@ export class Hub implements ViewerHub, Disposable {
   }
 }
 
-function isUplink({ viewer }: HubClient): boolean {
-  return viewer.isGlobal && viewer.isUplink;
+function isUplink({ isGlobal, isUplink }: Viewer): boolean {
+  return isGlobal && isUplink;
 }
 
 function ofOne({ owner: _, ...event }: ServerEvent, { id, owner }: SessionRecord): ServerEvent {

@@ -1,16 +1,16 @@
 // Who watches a session and who types, for the clients that request it. Other sessions cost nothing.
 import { TYPING_SHOWN_MS, VIEWERS_INTERVAL_MS } from "../protocol/limits.ts";
 import type { SessionViewer } from "../protocol/schemas/viewer.ts";
-import type { HubClient } from "./hub-client.ts";
+import type { Viewer, ViewerIdentity } from "./viewer/viewer.ts";
 
 /** Characters of a guest's name. */
 const MAX_NAME_LENGTH = 32;
 
 /** The recipient. `id`: of a client; `undefined` for a REST request, where "you" are all connections of its user. */
-export type PresenceReader = Pick<HubClient, "user" | "kind"> & { readonly id: number | undefined };
+export type PresenceReader = Pick<ViewerIdentity, "user" | "kind"> & { readonly id: number | undefined };
 
 /** `now`: milliseconds, monotonic. */
-type PresenceHub = { readonly clients: readonly HubClient[]; readonly now: () => number };
+type PresenceHub = { readonly clients: readonly Viewer[]; readonly now: () => number };
 
 export class Presence implements Disposable {
   readonly #hub: PresenceHub;
@@ -23,15 +23,15 @@ export class Presence implements Disposable {
     this.#hub = hub;
   }
 
-  /** Guests are not told the names of users. */
+  /** The clients that watch the session. Guests are not told the names of users. */
   of(sessionId: string, reader: PresenceReader): SessionViewer[] {
     const now = this.#hub.now();
-    return this.#watching(sessionId).map((client) => {
-      const { viewer, kind, shareId, user, id } = client;
+    return this.#watching(sessionId).map((viewer) => {
+      const { kind, shareId, user, id } = viewer.identity;
       const isGuests = reader.kind === "guest";
       const isYou = reader.id === undefined ? !isGuests && user === reader.user : id === reader.id;
       return {
-        ...{ name: isGuests && kind !== "guest" ? "User" : nameOf(client), kind, mayType: viewer.mayType },
+        ...{ name: isGuests && kind !== "guest" ? "User" : nameOf(viewer), kind, mayType: viewer.mayType },
         isTyping: now - viewer.typedAtMs(sessionId) < TYPING_SHOWN_MS,
         isYou,
         ...(isGuests || shareId === undefined ? {} : { shareId }),
@@ -40,8 +40,8 @@ export class Presence implements Disposable {
   }
 
   /** The client asks about the session, and is told at once; later with each change, at most once a second. */
-  tell(client: HubClient, sessionId: string): void {
-    client.viewer.tellViewers(sessionId, this.of(sessionId, client));
+  tell(viewer: Viewer, sessionId: string): void {
+    viewer.tellViewers(sessionId, this.of(sessionId, viewer.identity));
     if (!this.#told.has(sessionId)) this.#told.set(sessionId, this.#state(sessionId));
     this.#timer ??= setInterval(() => this.#tellAll(), VIEWERS_INTERVAL_MS).unref();
   }
@@ -52,14 +52,14 @@ export class Presence implements Disposable {
 
   #tellAll(): void {
     const readers = Map.groupBy(
-      this.#hub.clients.flatMap((client) => client.viewer.presenceIds.map((id) => ({ id, client }))),
+      this.#hub.clients.flatMap((viewer) => viewer.presenceIds.map((id) => ({ id, viewer }))),
       ({ id }) => id,
     );
     const before = this.#told;
     this.#told = new Map([...readers.keys()].map((id) => [id, this.#state(id)]));
     for (const [id, asking] of readers) {
       if (this.#told.get(id) === before.get(id)) continue;
-      for (const { client } of asking) client.viewer.tellViewers(id, this.of(id, client));
+      for (const { viewer } of asking) viewer.tellViewers(id, this.of(id, viewer.identity));
     }
     if (readers.size > 0) return;
     clearInterval(this.#timer);
@@ -68,18 +68,18 @@ export class Presence implements Disposable {
 
   #state(sessionId: string): string {
     const viewers = this.of(sessionId, { id: undefined, user: "", kind: "login" });
-    return JSON.stringify([viewers, this.#watching(sessionId).map(({ id }) => id)]);
+    return JSON.stringify([viewers, this.#watching(sessionId).map(({ identity }) => identity.id)]);
   }
 
-  #watching(sessionId: string): readonly HubClient[] {
-    return this.#hub.clients.filter(({ viewer }) => viewer.watches(sessionId));
+  #watching(sessionId: string): readonly Viewer[] {
+    return this.#hub.clients.filter((viewer) => viewer.watches(sessionId));
   }
 }
 
-function nameOf({ id, kind, user, viewer }: HubClient): string {
+function nameOf({ hello, identity: { id, kind, user } }: Viewer): string {
   if (kind === "hq") return "HQ";
   if (kind !== "guest") return user;
-  const name = guestName(viewer.hello?.name ?? "");
+  const name = guestName(hello?.name ?? "");
   return name === "" ? `Guest ${id}` : `${name} (guest)`;
 }
 

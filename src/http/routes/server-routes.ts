@@ -40,10 +40,10 @@ export function serverRoutes(parts: {
       return { success: true, message: `test notification sent to ${told} of your clients`, event };
     },
     listClients: async () =>
-      hub.clients.map(({ id, user, address, connectedAt, viewer }) => ({
-        ...{ id, user, connectedAt, subscriptions: viewer.sessionIds },
+      hub.clients.map(({ identity: { id, user, address, connectedAt }, sessionIds, hello }) => ({
+        ...{ id, user, connectedAt, subscriptions: sessionIds },
         ...(address === undefined ? {} : { address }),
-        ...(viewer.hello && { client: viewer.hello.client, version: viewer.hello.version }),
+        ...(hello && { client: hello.client, version: hello.version }),
       })),
   };
 }

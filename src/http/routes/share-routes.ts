@@ -16,7 +16,7 @@ export function shareRoutes(parts: {
   /** `undefined` without login. */
   readonly shares: Shares | undefined;
   readonly address: OwnAddress;
-  readonly hub: Pick<Hub, "presenceOf">;
+  readonly hub: Pick<Hub, "presence">;
 }): Routes {
   const { sessionsOf, address } = parts;
   const sharesOrThrow = (): Shares => {
@@ -45,7 +45,7 @@ export function shareRoutes(parts: {
     },
     listViewers: async ({ params }, { principal }) => {
       const { id } = await sessionsOf(principal).get(params.id);
-      return parts.hub.presenceOf(id, { ...watcherOf(principal), id: undefined });
+      return parts.hub.presence.of(id, { ...watcherOf(principal), id: undefined });
     },
     listShares: async ({ params }, context) => {
       return [...(parts.shares?.of(await sessionOf(context, params.id)) ?? [])];

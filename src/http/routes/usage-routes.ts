@@ -61,7 +61,10 @@ function usersOf({
     add(owner, "outputBytes", outputBytes);
   }
   // The guests of a link are limited together, as if the link were a user.
-  for (const { user, kind } of hub.clients) if (kind !== "guest" && kind !== "hq") add(user, "connections");
+  for (const { identity } of hub.clients) {
+    const { user, kind } = identity;
+    if (kind !== "guest" && kind !== "hq") add(user, "connections");
+  }
   for (const { createdBy } of shares?.all ?? []) add(createdBy, "shares");
   for (const { user } of loginRecords.list()) add(user, "logins");
   for (const { user } of loginRecords.tokens()) add(user, "apiTokens");

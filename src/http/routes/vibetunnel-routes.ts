@@ -1,8 +1,8 @@
 import type { Principal } from "../../auth/principal.ts";
-import type { HubClient } from "../../hub/hub-client.ts";
 import { eventStream } from "../../hub/legacy/event-stream.ts";
 import type { Peer } from "../../hub/outbox.ts";
 import { refuseResetSize } from "../../hub/requests.ts";
+import type { Viewer } from "../../hub/viewer/viewer.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Context, Routes } from "../route.ts";
@@ -14,7 +14,7 @@ const ACTIVE_MS = 1_000;
 export function vibeTunnelRoutes(parts: {
   readonly sessionsOf: (principal: Principal) => SessionBackend;
   /** ServiceError `rate_limited` for too many connections. */
-  readonly connector: (context: Context) => (peer: Peer) => HubClient & Disposable;
+  readonly connector: (context: Context) => (peer: Peer) => Viewer;
   readonly version: string;
   readonly isHq: boolean;
   readonly now: () => number;

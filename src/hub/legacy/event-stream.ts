@@ -3,14 +3,14 @@ import { addAbortListener } from "node:events";
 import { PassThrough } from "node:stream";
 import { decodeFrame, encodeFrame, FrameType } from "../../protocol/frame/frame.ts";
 import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
-import type { HubClient } from "../hub-client.ts";
 import type { Peer } from "../outbox.ts";
+import type { Viewer } from "../viewer/viewer.ts";
 
 const ALL_SESSIONS = encodeFrame(FrameType.SUBSCRIBE, "", encodeSubscribe({ flags: SubscribeFlag.Events }));
 
 /** UTF-8 text; ends when `signal` is aborted or the client is closed. `connect` adds a client to the hub. */
 export async function* eventStream(
-  connect: (peer: Peer) => HubClient & Disposable,
+  connect: (peer: Peer) => Viewer,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const stream = new PassThrough();
@@ -21,7 +21,7 @@ export async function* eventStream(
     void stream.write(text, (error) => {
       if (!(error instanceof Error)) onTaken();
     });
-  using client = connect({
+  using viewer = connect({
     send: (frame, onSent) => {
       const text = eventText(frame, lastNumber + 1);
       if (text === undefined) return queueMicrotask(onSent);
@@ -31,10 +31,10 @@ export async function* eventStream(
     pause: () => {},
     resume: () => {},
     close: () => stream.end(),
-    ping: () => write(":heartbeat\n\n", () => client.viewer.heard()),
+    ping: () => write(":heartbeat\n\n", () => viewer.heard()),
     terminate: () => stream.destroy(),
   });
-  client.viewer.receive(ALL_SESSIONS);
+  viewer.receive(ALL_SESSIONS);
   yield* stream;
 }
 

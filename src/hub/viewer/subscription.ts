@@ -10,7 +10,6 @@ import {
   REREAD_DELAY_MS,
   STALLED_AFTER_MS,
 } from "../../protocol/limits.ts";
-import type { SessionBackend } from "../../sessions/backend.ts";
 import {
   type Feed,
   type FeedChange,
@@ -24,13 +23,13 @@ import { headerEvent, planReplay } from "../legacy/replay.ts";
 import { stdoutEncoder } from "../legacy/stdout-encoder.ts";
 import type { FrameSource, Outbox } from "../outbox.ts";
 import { readHistory, readScreen } from "./history.ts";
+import type { HubView } from "./hub-view.ts";
 import { readSnapshot, Snapshots } from "./snapshots.ts";
 
 /** The parts of a connection that its subscriptions use. */
 export type SubscriptionHost = {
   readonly outbox: Pick<Outbox, "magic" | "pauseMs" | "ready">;
-  /** The client may not see anything about the session's repository. */
-  readonly isRepositoryHidden: boolean;
+  readonly view: Pick<HubView, "sessions" | "historyFrom" | "isRepositoryHidden">;
   readonly isUplink: boolean;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -56,7 +55,8 @@ type CatchUp = { readonly steps: AsyncGenerator<void>; readonly stop: AbortContr
  */
 export class Subscription implements FeedReader, FrameSource, Disposable {
   readonly feed: Feed;
-  readonly #backend: SessionBackend;
+  /** When the client last typed into the session, in milliseconds of `now`. */
+  typedAtMs = Number.NEGATIVE_INFINITY;
   readonly #host: SubscriptionHost;
   readonly #following: Disposable;
   /** The client may not see output before `to`, nor events up to there in entries of the feed below number `before`. */
@@ -79,11 +79,10 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   #snapshots: Snapshots | undefined;
   #isStatusDue = false;
 
-  /** `historyFrom`: the client may not see earlier output. */
-  constructor(feed: Feed, backend: SessionBackend, host: SubscriptionHost, historyFrom: number | undefined) {
+  constructor(feed: Feed, host: SubscriptionHost) {
     this.feed = feed;
-    this.#backend = backend;
     this.#host = host;
+    const { historyFrom } = host.view;
     const { isRecorded, end, after: before } = feed;
     this.#hidden = historyFrom === undefined ? undefined : { to: isRecorded ? historyFrom : end, before };
     this.#next = feed.after;
@@ -312,7 +311,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   async *#read(signal: AbortSignal): AsyncGenerator<void> {
     this.#next = this.feed.first;
     const part = { from: this.#position, hasSizes: this.hasEvents };
-    for await (const piece of readHistory(this.#backend, this.feed, part, signal)) {
+    for await (const piece of readHistory(this.#host.view.sessions, this.feed, part, signal)) {
       signal.throwIfAborted();
       if (piece instanceof Uint8Array) this.#pushBytes(piece);
       else this.#pushEvent(piece);
@@ -325,9 +324,9 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   /** The history of a client without offsets (contract 1.7). Returns the step after it. */
   async #replay(signal: AbortSignal): Promise<Step> {
     const { end, sessionId } = this.feed;
-    const plan = await planReplay(this.#backend, this.feed, this.hasEvents, signal);
+    const plan = await planReplay(this.#host.view.sessions, this.feed, this.hasEvents, signal);
     // The record as this client may see it; the feed's is unfiltered.
-    const record = this.hasEvents ? await this.#backend.get(sessionId) : undefined;
+    const record = this.hasEvents ? await this.#host.view.sessions.get(sessionId) : undefined;
     signal.throwIfAborted();
     this.#seek(plan?.offset ?? end, false);
     if (record !== undefined) this.#pushEvent(headerEvent(record, plan?.size ?? this.feed.record));
@@ -339,7 +338,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
 
   /** `isCut`: the journal has no output between the position and the window. */
   async #redraw(signal: AbortSignal, isCut = false): Promise<void> {
-    const screen = await readScreen(this.feed, this.#backend, this.#hidden !== undefined, signal);
+    const screen = await readScreen(this.feed, this.#host.view.sessions, this.#hidden !== undefined, signal);
     signal.throwIfAborted();
     // After a crash of the host, the bytes between the screen and the window are lost.
     const isBefore = isCut && screen.offset <= this.#position;
@@ -358,7 +357,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     this.#snapshots = new Snapshots({
       ...request,
       now: this.#host.now,
-      read: (signal) => readSnapshot(this.feed, this.#backend, signal),
+      read: (signal) => readSnapshot(this.feed, this.#host.view.sessions, signal),
       onReady: () => this.#host.outbox.ready(this),
     });
   }
@@ -366,7 +365,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   /** Only the latest counts: a slow client misses earlier ones. */
   #takeStatus(): Uint8Array | undefined {
     const { gitStatus } = this.feed;
-    const isWanted = this.#isStatusDue && this.hasEvents && !this.#host.isRepositoryHidden;
+    const isWanted = this.#isStatusDue && this.hasEvents && !this.#host.view.isRepositoryHidden;
     if (!isWanted || gitStatus === undefined) return undefined;
     this.#isStatusDue = false;
     return this.#encode(FrameType.EVENT, encodeJson(gitStatus));

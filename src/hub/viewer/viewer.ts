@@ -16,7 +16,7 @@ import {
   UPLINK_CLIENT,
 } from "../../protocol/frame/payload.ts";
 import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
-import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
+import type { SessionViewer, ViewerKind } from "../../protocol/schemas/viewer.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 import { Outbox, type Peer } from "../outbox.ts";
@@ -32,6 +32,16 @@ import type { Traffic } from "../traffic.ts";
 import type { HubView } from "./hub-view.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
 
+/** Who is connected, as in GET /api/clients. `shareId`: of a guest. */
+export type ViewerIdentity = {
+  readonly id: number;
+  readonly user: string;
+  readonly address: string | undefined;
+  readonly kind: ViewerKind;
+  readonly shareId?: string | undefined;
+  readonly connectedAt: string;
+};
+
 /** The parts of the hub that its viewers use. */
 export type ViewerHub = {
   readonly traffic: Traffic;
@@ -44,23 +54,22 @@ export type ViewerHub = {
   /** `sessions`: those that the client may see. `flags`: those of the first subscription. */
   openFeed(sessions: SessionBackend, sessionId: string, flags: number): Promise<Feed>;
   closeFeed(feed: Feed): void;
-  /** The client asks who watches the session. */
-  tellViewers(viewer: Viewer, sessionId: string): void;
+  /** The viewer is disposed of. */
+  left(viewer: Viewer): void;
+  /** `tell`: the client asks who watches the session. */
+  readonly presence: { tell(viewer: Viewer, sessionId: string): void };
 };
 
 export class Viewer implements SubscriptionHost, Disposable {
   readonly outbox: Outbox;
   readonly now: () => number;
-  readonly isRepositoryHidden: boolean;
-  readonly shown: HubView["shown"];
+  readonly view: HubView;
+  readonly identity: ViewerIdentity;
   readonly #peer: Peer;
-  readonly #view: HubView;
   readonly #hub: ViewerHub;
   readonly #audit: ReturnType<typeof throttledAuditHook> | undefined;
   readonly #requests: ClientRequests;
   readonly #subscriptions = new Map<string, Subscription>();
-  /** The last input that the client sent to each of its sessions. */
-  readonly #typedAtMs = new Map<string, number>();
   #isClosed = false;
   #isWelcomed = false;
   #isGlobal = false;
@@ -70,15 +79,14 @@ export class Viewer implements SubscriptionHost, Disposable {
   #hasMagic = false;
   #badInARow = 0;
 
-  constructor(peer: Peer, view: HubView, hub: ViewerHub) {
+  constructor(peer: Peer, identity: ViewerIdentity, view: HubView, hub: ViewerHub) {
     const { now, traffic } = hub;
+    this.identity = identity;
     this.#peer = peer;
-    this.#view = view;
+    this.view = view;
     this.#hub = hub;
     this.#audit = view.auditHook && throttledAuditHook(view.auditHook, now);
     this.now = now;
-    this.isRepositoryHidden = view.isRepositoryHidden === true;
-    this.shown = view.shown;
     this.#requests = new ClientRequests({ peer, handle: (received) => this.#handle(received) });
     const onSent = (): void => this.#requests.crowded(this.outbox.isCrowded);
     this.outbox = new Outbox({ peer, now, traffic, onSent });
@@ -118,11 +126,11 @@ export class Viewer implements SubscriptionHost, Disposable {
   }
 
   get mayType(): boolean {
-    return this.#view.refusals?.get(FrameType.INPUT_TEXT) === undefined;
+    return this.view.refusals?.get(FrameType.INPUT_TEXT) === undefined;
   }
 
   typedAtMs(sessionId: string): number {
-    return this.#typedAtMs.get(sessionId) ?? Number.NEGATIVE_INFINITY;
+    return this.#subscriptions.get(sessionId)?.typedAtMs ?? Number.NEGATIVE_INFINITY;
   }
 
   tellViewers(sessionId: string, viewers: readonly SessionViewer[]): void {
@@ -206,6 +214,11 @@ export class Viewer implements SubscriptionHost, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#stop();
+    this.#hub.left(this);
+  }
+
+  #stop(): void {
     this.#isClosed = true;
     this.#requests.close();
     for (const sessionId of this.sessionIds) this.#unsubscribe(sessionId);
@@ -213,7 +226,7 @@ export class Viewer implements SubscriptionHost, Disposable {
 
   /** Ignores everything that the client sends from now on, however long it takes to close its side. */
   #refuse(): void {
-    this[Symbol.dispose]();
+    this.#stop();
     this.#hub.traffic.droppedBad += 1;
     this.#peer.close(1002, "too many bad frames");
   }
@@ -285,16 +298,17 @@ export class Viewer implements SubscriptionHost, Disposable {
     const { sessionId, type } = frame;
     const { action, perform } = readCommand(frame);
     checkSessionId(sessionId);
-    const isTyping = action?.kind === "type" && this.mayType;
-    if (isTyping && this.#subscriptions.has(sessionId)) this.#typedAtMs.set(sessionId, this.now());
-    const work = this.#permitted(type, () => perform(this.#view.sessions));
+    const subscription = this.#subscriptions.get(sessionId);
+    if (subscription !== undefined && action?.kind === "type" && this.mayType)
+      subscription.typedAtMs = this.now();
+    const work = this.#permitted(type, () => perform(this.view.sessions));
     if (action !== undefined) this.#audit?.(action, work);
     return work;
   }
 
   /** Throws `forbidden` if the client may not send frames of that type. */
   #demand(type: number): void {
-    const refusal = this.#view.refusals?.get(type);
+    const refusal = this.view.refusals?.get(type);
     if (refusal !== undefined) throw new ServiceError("forbidden", refusal);
   }
 
@@ -313,7 +327,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     const answer = subscription.apply(request, known);
     if (answer !== undefined) this.#send(FrameType.SUBSCRIBED, sessionId, encodeJson(answer));
     this.outbox.ready(subscription);
-    if (subscription.has(ClientFlag.Viewers)) this.#hub.tellViewers(this, sessionId);
+    if (subscription.has(ClientFlag.Viewers)) this.#hub.presence.tell(this, sessionId);
   }
 
   /** The subscription, once its feed delivers what these flags request. A new one is removed if that fails. */
@@ -336,12 +350,12 @@ export class Viewer implements SubscriptionHost, Disposable {
         `one connection holds at most ${MAX_SUBSCRIPTIONS} subscriptions`,
       );
     }
-    const { sessions, historyFrom } = this.#view;
+    const { sessions } = this.view;
     const open = (): Promise<Feed> => this.#hub.openFeed(sessions, sessionId, flags);
     const opening = this.#permitted(FrameType.SUBSCRIBE, open);
     this.#audit?.({ kind: "subscribe", sessionId }, opening);
     const feed = await opening;
-    const subscription = new Subscription(feed, sessions, this, historyFrom);
+    const subscription = new Subscription(feed, this);
     this.#subscriptions.set(sessionId, subscription);
     if (this.#isClosed) this.#unsubscribe(sessionId);
     else if (feed.loss !== undefined) this.lost(subscription);
@@ -353,7 +367,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     const isBeyond = feed.isRecorded && typeof from === "number" && from > feed.end;
     const isSizeUnknown = (flags & SubscribeFlag.Offsets) !== 0 && !feed.hasSizes;
     if (!isBeyond && !isSizeUnknown) return 0;
-    const record = await this.#view.sessions.get(feed.sessionId);
+    const record = await this.view.sessions.get(feed.sessionId);
     feed.sized(record);
     return record.outputBytes;
   }
@@ -368,7 +382,6 @@ export class Viewer implements SubscriptionHost, Disposable {
     const subscription = this.#subscriptions.get(sessionId);
     if (subscription === undefined) return;
     this.#subscriptions.delete(sessionId);
-    this.#typedAtMs.delete(sessionId);
     this.outbox.remove(subscription);
     subscription[Symbol.dispose]();
     this.#hub.closeFeed(subscription.feed);

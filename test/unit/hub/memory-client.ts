@@ -2,6 +2,7 @@
 import type { Hub } from "../../../src/hub/hub.ts";
 import type { Peer } from "../../../src/hub/outbox.ts";
 import type { HubView } from "../../../src/hub/viewer/hub-view.ts";
+import type { Viewer } from "../../../src/hub/viewer/viewer.ts";
 import {
   decodeFrame,
   decodeOutput,
@@ -60,17 +61,13 @@ export class MemoryClient implements AsyncDisposable {
   readonly peer = new MemoryPeer();
   /** Everything that was read. */
   readonly frames: Frame[] = [];
-  readonly #client: ReturnType<Hub["connect"]>;
+  readonly viewer: Viewer;
   magic: Magic = "VT";
 
   constructor(hub: Hub, view?: HubView) {
-    this.#client = hub.connect(this.peer, { user: "me", address: undefined, kind: "login" }, view);
+    this.viewer = hub.connect(this.peer, { user: "me", address: undefined, kind: "login" }, view);
     // Its socket is open.
     this.viewer.welcome();
-  }
-
-  get viewer() {
-    return this.#client.viewer;
   }
 
   send(type: number, sessionId: string, payload: Uint8Array = new Uint8Array()): void {
@@ -78,7 +75,7 @@ export class MemoryClient implements AsyncDisposable {
   }
 
   receive(message: Uint8Array): void {
-    this.#client.viewer.receive(message);
+    this.viewer.receive(message);
   }
 
   subscribe(sessionId: string, request: Parameters<typeof encodeSubscribe>[0]): void {
@@ -136,7 +133,7 @@ export class MemoryClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#client[Symbol.dispose]();
+    this.viewer[Symbol.dispose]();
   }
 }
 

@@ -277,7 +277,7 @@ test("an event for one user reaches only that user's clients that watch all sess
     [theirs, "other"],
   ] as const;
   for (const [peer, user] of users) {
-    const { viewer } = hub.connect(peer, { user, address: undefined, kind: "login" }, view);
+    const viewer = hub.connect(peer, { user, address: undefined, kind: "login" }, view);
     const flags = encodeSubscribe({ flags: peer === deaf ? 0 : Events });
     viewer.receive(encodeFrame(FrameType.SUBSCRIBE, "", flags));
     while (peer.read() !== undefined);
