@@ -7,7 +7,7 @@ import {
   NewJoinToken,
   RemoteKeyRecord,
 } from "../schemas/join.ts";
-import { RefreshSessions, RegisterRemote, RemoteName, RemoteRecord, SetCordon } from "../schemas/remote.ts";
+import { RegisterRemote, RemoteName, RemoteRecord, SetCordon } from "../schemas/remote.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
 /** Not counted: each of perhaps a thousand remotes registers every minute with the same credentials. */
@@ -58,7 +58,10 @@ export const remoteEndpoints = {
     "List the sessions of a remote again",
     {
       params: z.object({ name: RemoteName }),
-      body: RefreshSessions,
+      body: z.object({
+        action: z.enum(["created", "deleted"]).optional(),
+        sessionId: z.string().max(256).optional(),
+      }),
       reply: json(Success.extend({ sessionCount: z.int() })),
       errors: ["remote_not_found", "remote_unreachable", "remote_timeout"],
     },

@@ -11,7 +11,7 @@ import {
   SignalName,
   TerminalSize,
 } from "../schemas/session.ts";
-import { ChangeShare, CreateShare, NewShare, Share } from "../schemas/share.ts";
+import { CreateShare, NewShare, Share, ShareMode } from "../schemas/share.ts";
 import { SessionViewer } from "../schemas/viewer.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
@@ -218,7 +218,7 @@ export const shareEndpoints = {
     "Let the guests of a share link type, or only watch; takes effect within 1 s and disconnects nobody",
     {
       params: z.object({ id: SessionId, shareId: z.string().max(64) }),
-      body: ChangeShare,
+      body: z.object({ mode: ShareMode }),
       reply: json(Share),
       errors: ["session_not_found", "share_not_found"],
     },

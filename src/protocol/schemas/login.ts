@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { MAX_API_TOKEN_LIFETIME_S } from "../limits.ts";
 import { TokenScope } from "./permission.ts";
 
 /** A login as listed, without its token. Times are ISO 8601. */
@@ -19,23 +18,6 @@ export type LoginRecord = z.infer<typeof LoginRecord>;
 export const ApiTokenName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "1 to 64 letters, digits, dots, dashes and underscores");
-
-/** A share link may allow to view and type, so creating one requires both permissions. */
-const Scope = z
-  .array(TokenScope)
-  .min(1)
-  .refine(
-    (scope) =>
-      !scope.includes("sessions:manage") ||
-      (scope.includes("sessions:view") && scope.includes("sessions:control")),
-    "sessions:manage makes share links, and takes sessions:view and sessions:control as well",
-  );
-
-export const CreateApiToken = z.object({
-  name: ApiTokenName,
-  scope: Scope,
-  expiresIn: z.int().min(1).max(MAX_API_TOKEN_LIFETIME_S).describe("seconds"),
-});
 
 /** An API token as listed, without the token itself. Times are ISO 8601. */
 export const ApiTokenRecord = z.object({

@@ -4,7 +4,8 @@ import { TokenResponse } from "./auth.ts";
 
 /** Of WebAuthn, as JSON (W3C WebAuthn Level 3, 5.1.8 to 5.1.10). */
 const Encoded = z.base64url().max(65_536);
-const Options = z.record(z.string(), z.unknown());
+/** Of `navigator.credentials.create` or `get`. */
+export const CredentialOptions = z.record(z.string(), z.unknown());
 const credential = { id: Encoded.max(2_048), rawId: Encoded.max(2_048), type: z.literal("public-key") };
 
 /** The answer of `navigator.credentials.create`. */
@@ -34,8 +35,8 @@ const RecoveryCode = z.string().max(64);
  */
 export const SecondFactorChallenge = z.object({
   challengeId: z.string(),
-  assertion: Options.optional(),
-  registration: Options.optional(),
+  assertion: CredentialOptions.optional(),
+  registration: CredentialOptions.optional(),
   recoveryCodes: z.int().describe("unused ones"),
 });
 export type SecondFactorChallenge = z.infer<typeof SecondFactorChallenge>;
@@ -50,10 +51,10 @@ export const SecondFactorProof = z.object({
 });
 export type SecondFactorProof = z.infer<typeof SecondFactorProof>;
 
-const Codes = z.array(z.string()).describe("each is valid once, and is not shown again");
+export const RecoveryCodes = z.array(z.string()).describe("each is valid once, and is not shown again");
 
 /** `recoveryCodes`: of a passkey that was created at this login. */
-export const SecondFactorResponse = TokenResponse.extend({ recoveryCodes: Codes.optional() });
+export const SecondFactorResponse = TokenResponse.extend({ recoveryCodes: RecoveryCodes.optional() });
 export type SecondFactorResponse = z.infer<typeof SecondFactorResponse>;
 
 export const Passkey = z.object({
@@ -73,19 +74,5 @@ export const PasskeyList = z.object({
 });
 export type PasskeyList = z.infer<typeof PasskeyList>;
 
-export const PasskeyOptions = z.object({ challengeId: z.string(), registration: Options });
-export const NewPasskey = z.object({
-  challengeId: z.string().max(128),
-  name: z.string().trim().min(1).max(64),
-  registration: NewCredential,
-});
-export const PasskeyMade = z.object({ passkey: Passkey, recoveryCodes: Codes.optional() });
+export const PasskeyMade = z.object({ passkey: Passkey, recoveryCodes: RecoveryCodes.optional() });
 export type PasskeyMade = z.infer<typeof PasskeyMade>;
-export const RecoveryCodes = z.object({ recoveryCodes: Codes });
-
-/** POST /api/auth/enrolment-codes: the user who creates a passkey at the next login. */
-export const CreateEnrolmentCode = z.object({ user: z.string().min(1).max(256) });
-export const EnrolmentCode = z.object({
-  code: z.string().describe("valid once, together with the password; not shown again"),
-  expiresIn: z.int().describe("seconds"),
-});

@@ -101,9 +101,3 @@ export const SetCordon = z.object({
   untilRestart: z.boolean().optional().describe("forget it when the server restarts"),
 });
 export type SetCordon = z.infer<typeof SetCordon>;
-
-/** A remote reports that its sessions have changed (specification 4.5). */
-export const RefreshSessions = z.object({
-  action: z.enum(["created", "deleted"]).optional(),
-  sessionId: z.string().max(256).optional(),
-});

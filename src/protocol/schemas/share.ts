@@ -22,9 +22,6 @@ export const CreateShare = z.object({
 });
 export type CreateShare = z.infer<typeof CreateShare>;
 
-/** The body of PATCH /api/sessions/:id/shares/:shareId. */
-export const ChangeShare = z.object({ mode: ShareMode });
-
 /** A share link as listed, without its token. */
 export const Share = z.object({
   id: z.string(),
