@@ -27,7 +27,7 @@ export function failedRequest(type: number): FailedRequest | undefined {
   return commandName(type) && "command";
 }
 
-/** Copies what it needs, because a command may outlive its message. Throws `unknown_type` or `invalid_request`. */
+/** Throws `unknown_type` or `invalid_request`. */
 export function readCommand({ type, sessionId, payload }: Frame): Command {
   const name = commandName(type);
   if (name !== undefined && sessionId === "")
@@ -36,7 +36,7 @@ export function readCommand({ type, sessionId, payload }: Frame): Command {
     case undefined:
       throw new ServiceError("unknown_type", `unknown frame type ${type}`);
     case "INPUT_TEXT":
-      return input(sessionId, payload.slice());
+      return input(sessionId, payload);
     case "INPUT_KEY":
       return input(sessionId, inputKey(decodeText(payload)));
     case "RESIZE": {
@@ -58,37 +58,27 @@ function input(sessionId: string, bytes: Uint8Array): Command {
   return { perform: (backend) => backend.write(sessionId, bytes), action };
 }
 
-/** A frame, or what is wrong with a message that is none. */
-export type Received = Frame | ServiceError;
-
 /**
- * Handles a client's frames one after another, and sends the answers in the order of the requests, although the backend
- * settles them in any order. So a PONG confirms everything before its PING. At most MAX_OPEN_REQUESTS wait, plus the frames
- * that had arrived when reading stopped. The client is not read while so many wait, or while it leaves its answers unread.
+ * Handles a client's messages one after another, and sends the answers in the order of the requests, although the backend
+ * settles them in any order. So a PONG confirms everything before its PING. At most MAX_OPEN_REQUESTS wait, plus the
+ * messages that had arrived when reading stopped. The client is not read while so many wait, or while it leaves its answers unread.
  */
 export class ClientRequests {
   readonly #peer: Pick<Peer, "pause" | "resume">;
-  readonly #handle: (received: Received) => Promise<void> | undefined;
-  readonly #waiting: Received[] = [];
+  readonly #waiting: (() => Promise<void> | undefined)[] = [];
   #isBusy = false;
   #isCrowded = false;
   #isPaused = false;
   #lastAnswer: Promise<void> = Promise.resolve();
   #openAnswers = 0;
 
-  /** `handle` returns a promise that the next frame waits for, if any; it must not reject. */
-  constructor(options: {
-    peer: Pick<Peer, "pause" | "resume">;
-    handle: (received: Received) => Promise<void> | undefined;
-  }) {
-    this.#peer = options.peer;
-    this.#handle = options.handle;
+  constructor(peer: Pick<Peer, "pause" | "resume">) {
+    this.#peer = peer;
   }
 
-  receive(received: Received): void {
-    // A frame is a view of its message, which may not outlive this call.
-    const mustCopy = this.#isBusy && "payload" in received;
-    this.#waiting.push(mustCopy ? { ...received, payload: received.payload.slice() } : received);
+  /** `handle` returns a promise that the next message waits for, if any; it must not reject. */
+  receive(handle: () => Promise<void> | undefined): void {
+    this.#waiting.push(handle);
     if (!this.#isBusy) void this.#work();
     this.#regulate();
   }
@@ -99,7 +89,7 @@ export class ClientRequests {
     this.#regulate();
   }
 
-  /** Waiting frames are not handled any more. */
+  /** Waiting messages are not handled any more. */
   close(): void {
     this.#waiting.length = 0;
   }
@@ -133,11 +123,11 @@ export class ClientRequests {
       });
   }
 
-  /** Synchronous as long as no frame has to wait. */
+  /** Synchronous as long as no message has to wait. */
   async #work(): Promise<void> {
     this.#isBusy = true;
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      const done = this.#handle(next);
+      const done = next();
       if (done !== undefined) await done;
       else if (this.#openAnswers >= MAX_OPEN_REQUESTS) await this.#lastAnswer;
     }

@@ -24,7 +24,6 @@ import {
   ClientRequests,
   checkSessionId,
   failedRequest,
-  type Received,
   readCommand,
   throttledAuditHook,
 } from "../requests.ts";
@@ -87,7 +86,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#hub = hub;
     this.#audit = view.auditHook && throttledAuditHook(view.auditHook, now);
     this.now = now;
-    this.#requests = new ClientRequests({ peer, handle: (received) => this.#handle(received) });
+    this.#requests = new ClientRequests(peer);
     const onSent = (): void => this.#requests.crowded(this.outbox.isCrowded);
     this.outbox = new Outbox({ peer, now, traffic, onSent });
   }
@@ -150,18 +149,15 @@ export class Viewer implements SubscriptionHost, Disposable {
   }
 
   receive(message: Uint8Array): void {
-    if (this.#isClosed) return;
-    this.welcome();
-    this.heard();
-    this.#requests.receive(this.#decode(message));
+    // A copy, because requests may outlive their message. Not slice, which is a view of a Buffer.
+    const own = new Uint8Array(message);
+    this.#receive(() => this.#handle(own));
   }
 
-  /** Handles a text message, which this protocol does not have. */
+  /** Refuses a text message, which this protocol does not have. */
   receiveText(): void {
-    if (this.#isClosed) return;
-    this.welcome();
-    this.heard();
-    this.#requests.receive(new ServiceError("binary_only", "this socket takes binary frames alone"));
+    const error = new ServiceError("binary_only", "this socket takes binary frames alone");
+    this.#receive(() => this.#noFrame(error));
   }
 
   /** The client gave a sign of life. */
@@ -231,34 +227,33 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#peer.close(1002, "too many bad frames");
   }
 
-  /** A view of `message`, or why it is no frame. */
-  #decode(message: Uint8Array): Received {
-    this.#hub.traffic.framesIn += 1;
-    this.#hub.traffic.bytesIn += message.length;
+  #receive(handle: () => Promise<void> | undefined): void {
+    if (this.#isClosed) return;
+    this.welcome();
+    this.heard();
+    this.#requests.receive(handle);
+  }
+
+  /** The next message waits for the returned promise, so that frames are handled in order (contract 1.10). */
+  #handle(message: Uint8Array): Promise<void> | undefined {
+    const { traffic } = this.#hub;
+    traffic.framesIn += 1;
+    traffic.bytesIn += message.length;
     try {
       const frame = decodeFrame(message);
       if (!this.#hasMagic) this.outbox.magic = frame.magic;
       this.#hasMagic = true;
-      return frame;
+      this.#badInARow = 0;
+      return this.#handleFrame(frame);
     } catch (error) {
       if (!isMalformed(error)) throw error;
-      this.#hub.traffic.badFrames += 1;
-      return error;
+      traffic.badFrames += 1;
+      this.#badInARow += 1;
+      return this.#noFrame(error);
     }
   }
 
-  /** The next frame waits for the returned promise, so that frames are handled in order (contract 1.10). */
-  #handle(received: Received): Promise<void> | undefined {
-    if (received instanceof ServiceError) {
-      this.#noFrame(received);
-      return undefined;
-    }
-    this.#badInARow = 0;
-    return this.#handleFrame(received);
-  }
-
-  #noFrame(error: ServiceError): void {
-    if (error.code === "bad_frame") this.#badInARow += 1;
+  #noFrame(error: ServiceError): undefined {
     const isLast = this.#badInARow >= MAX_BAD_FRAMES;
     this.#requests.answer(() => {
       this.failed("", error);
@@ -271,7 +266,7 @@ export class Viewer implements SubscriptionHost, Disposable {
     const failed = (error: unknown): void => this.failed(sessionId, error, failedRequest(type));
     try {
       if (type === FrameType.HELLO) this.#hello = decodeHello(payload);
-      else if (type === FrameType.PING) this.#pong(payload.slice());
+      else if (type === FrameType.PING) this.#requests.answer(() => this.#send(FrameType.PONG, "", payload));
       else if (type === FrameType.SUBSCRIBE) {
         const request = decodeSubscribe(payload);
         if (sessionId !== "") return this.#subscribe(sessionId, request).catch(failed);
@@ -286,11 +281,6 @@ export class Viewer implements SubscriptionHost, Disposable {
       this.#requests.answer(() => failed(error));
     }
     return undefined;
-  }
-
-  /** `payload` is not a view of a message. */
-  #pong(payload: Uint8Array): void {
-    this.#requests.answer(() => this.#send(FrameType.PONG, "", payload));
   }
 
   /** Throws for an invalid command; rejects if it fails. */
