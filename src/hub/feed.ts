@@ -37,17 +37,15 @@ export class SharedOutput {
   readonly offset: number;
   readonly bytes: Uint8Array;
   readonly #sessionId: string;
-  readonly #outputVT: Uint8Array;
-  #outputTV: Uint8Array | undefined;
-  #stdoutVT: Uint8Array | undefined;
-  #stdoutTV: Uint8Array | undefined;
+  readonly #output: { VT: Uint8Array; TV?: Uint8Array };
+  readonly #stdout: Partial<Record<Magic, Uint8Array>> = {};
 
   /** `frame` is the OUTPUT frame with the magic VT. */
   constructor(sessionId: string, piece: { offset: number; bytes: Uint8Array; frame: Uint8Array }) {
     this.#sessionId = sessionId;
     this.offset = piece.offset;
     this.bytes = piece.bytes;
-    this.#outputVT = piece.frame;
+    this.#output = { VT: piece.frame };
   }
 
   get end(): number {
@@ -55,18 +53,13 @@ export class SharedOutput {
   }
 
   output(magic: Magic): Uint8Array {
-    if (magic === "VT") return this.#outputVT;
-    this.#outputTV ??= withMagic(this.#outputVT, magic);
-    return this.#outputTV;
+    this.#output[magic] ??= withMagic(this.#output.VT, magic);
+    return this.#output[magic];
   }
 
   stdout(magic: Magic): Uint8Array {
-    if (magic === "VT") {
-      this.#stdoutVT ??= encodeFrame(FrameType.STDOUT, this.#sessionId, this.bytes, magic);
-      return this.#stdoutVT;
-    }
-    this.#stdoutTV ??= encodeFrame(FrameType.STDOUT, this.#sessionId, this.bytes, magic);
-    return this.#stdoutTV;
+    this.#stdout[magic] ??= encodeFrame(FrameType.STDOUT, this.#sessionId, this.bytes, magic);
+    return this.#stdout[magic];
   }
 }
 
