@@ -31,6 +31,8 @@ export type SubscriptionHost = {
   readonly outbox: Pick<Outbox, "magic" | "pauseMs" | "ready">;
   readonly view: Pick<HubView, "sessions" | "historyFrom" | "isRepositoryHidden">;
   readonly isUplink: boolean;
+  /** Bytes of output that its feed keeps for a subscription while the client does not read. */
+  readonly windowBytes: number;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   /** A screen was queued instead of output. */
@@ -89,9 +91,11 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     this.#following = feed.follow(this);
   }
 
-  /** Number of the next entry of the feed to read. */
+  /** Infinite if the feed keeps nothing for the client, which does not read, and will continue in the journal. */
   get next(): number {
-    return this.#next;
+    if (this.#host.outbox.pauseMs <= STALLED_AFTER_MS || !this.has(SubscribeFlag.Stdout)) return this.#next;
+    const isFull = this.feed.end - this.feed.start > this.#host.windowBytes;
+    return isFull ? Number.POSITIVE_INFINITY : this.#next;
   }
 
   /** Bytes of output that were not queued for the client yet. */
@@ -352,14 +356,13 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
 
   #applySnapshots(request: Subscribe): void {
     this.#snapshots?.[Symbol.dispose]();
-    this.#snapshots = undefined;
-    if (!this.has(SubscribeFlag.Snapshots)) return;
-    this.#snapshots = new Snapshots({
+    const options = {
       ...request,
       now: this.#host.now,
-      read: (signal) => readSnapshot(this.feed, this.#host.view.sessions, signal),
+      read: (signal: AbortSignal) => readSnapshot(this.feed, this.#host.view.sessions, signal),
       onReady: () => this.#host.outbox.ready(this),
-    });
+    };
+    this.#snapshots = this.has(SubscribeFlag.Snapshots) ? new Snapshots(options) : undefined;
   }
 
   /** Only the latest counts: a slow client misses earlier ones. */

@@ -15,7 +15,7 @@ import {
   SubscribeFlag,
   UPLINK_CLIENT,
 } from "../../protocol/frame/payload.ts";
-import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
+import { FEED_WINDOW_BYTES, MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
 import type { SessionViewer, ViewerKind } from "../../protocol/schemas/viewer.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
@@ -97,6 +97,11 @@ export class Viewer implements SubscriptionHost, Disposable {
 
   get isUplink(): boolean {
     return this.#hello?.client === UPLINK_CLIENT;
+  }
+
+  /** All subscriptions of a client together may hold one window (contract 1.11). */
+  get windowBytes(): number {
+    return FEED_WINDOW_BYTES / this.#subscriptions.size;
   }
 
   /** Bytes that the client requested and that have not left this process. */

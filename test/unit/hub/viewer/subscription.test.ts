@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import type { Feed } from "../../../../src/hub/feed.ts";
 import { Hub } from "../../../../src/hub/hub.ts";
 import { keyOf } from "../../../../src/protocol/directory/session-change.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { FrameType } from "../../../../src/protocol/frame/frame.ts";
+import { FrameType, OFFSET_BYTES } from "../../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../../src/protocol/frame/payload.ts";
+import { FEED_WINDOW_BYTES, STALLED_AFTER_MS } from "../../../../src/protocol/limits.ts";
 import { MemoryClient, settled, textOf } from "../memory-client.ts";
 import { MemorySessions } from "../memory-sessions.ts";
 
@@ -228,4 +230,32 @@ test("a slow viewer of events gets those from before and after skipped output", 
   const told = () => viewer.json(FrameType.EVENT, "s").map((event) => Object(event));
   await viewer.reads(() => told().some(({ kind }) => kind === "exit"));
   expect(told().map(({ kind, dimensions }) => dimensions ?? kind)).toEqual(["100x30", "132x43", "exit"]);
+});
+
+test("all subscriptions of a client that does not read hold one window together, and lose nothing", async () => {
+  const clock = { time: 0 };
+  const sessions = new MemorySessions();
+  const hub = new Hub({ backend: sessions, now: () => clock.time });
+  const feeds: Feed[] = [];
+  const openFeed = hub.openFeed.bind(hub);
+  hub.openFeed = async (...request) => {
+    const feed = await openFeed(...request);
+    feeds.push(feed);
+    return feed;
+  };
+  await using viewer = new MemoryClient(hub);
+  const all = Array.from({ length: 16 }, (_, index) => sessions.add(`s${index}`));
+  for (const { id } of all) viewer.subscribe(id, { flags: Stdout | Offsets });
+  await viewer.settled();
+  for (let i = 0; i < 20; i++) for (const session of all) session.print(textOf(100_000));
+  clock.time += 2 * STALLED_AFTER_MS;
+  for (const session of all) session.print("end");
+  expect(feeds.reduce((bytes, { start, end }) => bytes + end - start, 0)).toBeLessThan(FEED_WINDOW_BYTES);
+  await viewer.reads(() =>
+    all.every(({ id }) => viewer.of(FrameType.OUTPUT, id).at(-1)?.payload.length === 11),
+  );
+  for (const { id } of all) {
+    const bytes = viewer.of(FrameType.OUTPUT, id).map(({ payload }) => payload.length - OFFSET_BYTES);
+    expect(bytes.reduce((sum, length) => sum + length)).toBe(2_000_003);
+  }
 });
