@@ -21,13 +21,12 @@ import type {
 } from "../protocol/schemas/session.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
-import { ListedSessions } from "./listed-sessions.ts";
-import { Ownership } from "./ownership.ts";
 import { placed } from "./placement.ts";
 import type { Registry } from "./registry/registry.ts";
 import { RemoteConnection, type RemoteSessionBackend } from "./remote-connection.ts";
 import type { Remote } from "./remote-state.ts";
 import { Search } from "./search.ts";
+import { SessionIndex } from "./session-index.ts";
 
 export type FleetOptions = {
   readonly registry: Registry;
@@ -47,13 +46,12 @@ export class Fleet implements SessionBackend {
    */
   readonly #remotes = new Map<string, RemoteConnection<RemoteSessionBackend>>();
   readonly #local: RemoteConnection | undefined;
-  readonly #owners = new Ownership<RemoteConnection>();
+  readonly #index = new SessionIndex<RemoteConnection>();
   /** By session id: the name of the remote that left with the session. A remote that restarts leaves and returns with them. */
   readonly #departed: ExpiringMap<string, string>;
   readonly #search: Search;
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
-  readonly #listed = new ListedSessions();
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -65,7 +63,7 @@ export class Fleet implements SessionBackend {
       this.#announceSessions(this.#local);
     }
     this.#search = new Search({
-      ...{ remotes: () => this.#listedRemotes(), owners: this.#owners, registry },
+      ...{ remotes: () => this.#listedRemotes(), index: this.#index, registry },
       departedRemote: (sessionId) => this.#departedRemote(sessionId),
     });
     this.#watching = registry.watch(({ kind, remote }) => {
@@ -79,7 +77,7 @@ export class Fleet implements SessionBackend {
   sessionsOf(name: string): { readonly ids: readonly string[]; readonly conflicts: readonly string[] } {
     const remote = this.#remote(name);
     const ids = [...(remote?.records.keys() ?? [])];
-    const isOwn = (id: string): boolean => this.#owners.of(id) === remote;
+    const isOwn = (id: string): boolean => this.#index.ownerOf(id) === remote;
     return { ids: ids.filter(isOwn), conflicts: ids.filter((id) => !isOwn(id)) };
   }
 
@@ -104,7 +102,7 @@ export class Fleet implements SessionBackend {
   }
 
   get running(): number {
-    return this.#listed.running;
+    return this.#index.running;
   }
 
   /** Returns the same array until something changes. */
@@ -114,7 +112,7 @@ export class Fleet implements SessionBackend {
 
   /** Newest first. */
   all(): readonly SessionRecord[] {
-    return this.#listed.all();
+    return this.#index.all();
   }
 
   find(id: string): SessionRecord | Promise<SessionRecord> {
@@ -134,7 +132,7 @@ export class Fleet implements SessionBackend {
 
   async create({ remoteId, labels, ...request }: CreateSession): Promise<SessionRecord> {
     const remote = this.#chosen(remoteId, labels);
-    const owner = request.id === undefined ? remote : (this.#owners.of(request.id) ?? remote);
+    const owner = request.id === undefined ? remote : (this.#index.ownerOf(request.id) ?? remote);
     // The id would lead to the other remote. The chosen remote itself checks whether the id is free there.
     if (owner !== remote) throw new ServiceError("session_exists", `session ${request.id} exists already`);
     remote.starting += 1;
@@ -290,44 +288,34 @@ export class Fleet implements SessionBackend {
 
   readonly #heard = (remote: RemoteConnection, event: ServerEvent): void => {
     const { type, sessionId, record } = event;
-    if (record !== undefined && this.#owners.claim(record.id, remote)) {
+    if (record !== undefined && this.#index.claim(record.id, remote)) {
       const fields = { remote: remote.label.name, session: sessionId };
       this.#options.log.warn(fields, "another remote already has the session id");
     }
-    if (sessionId !== undefined) this.#list(sessionId);
+    if (sessionId !== undefined) this.#index.refresh(sessionId);
     // If another remote had the id first, the id means that remote's session, and this event is not reported.
-    const isOwner = sessionId === undefined || (this.#owners.of(sessionId) ?? remote) === remote;
+    const isOwner = sessionId === undefined || (this.#index.ownerOf(sessionId) ?? remote) === remote;
     if (isOwner && remote.isListed) this.#events.emit(event);
     if (type === "session-removed" && sessionId !== undefined && !remote.records.has(sessionId))
       this.#release(sessionId, remote);
   };
 
-  /** Reads anew what the id means, after its owner, record or owner's listing has changed. Returns the listed record. */
-  #list(sessionId: string): SessionRecord | undefined {
-    const owner = this.#owners.of(sessionId);
-    const record = owner?.isListed === true ? owner.records.get(sessionId) : undefined;
-    this.#listed.set(sessionId, record);
-    return record;
-  }
-
   /** The id is free now, or belongs to the next remote that has it. */
   #release(sessionId: string, remote: RemoteConnection): void {
-    const next = this.#owners.release(sessionId, remote);
-    const record = this.#list(sessionId);
-    if (next !== undefined && record !== undefined)
-      this.#events.emit(sessionEvent("session-changed", record));
+    const next = this.#index.release(sessionId, remote);
+    if (next !== undefined) this.#events.emit(sessionEvent("session-changed", next));
   }
 
   #leave({ id, name, url }: Remote): void {
     const remote = this.#remotes.get(name);
     if (remote?.label.id !== id) return;
     for (const sessionId of remote.records.keys()) {
-      if (this.#owners.of(sessionId) === remote) this.#departed.set(sessionId, name);
+      if (this.#index.ownerOf(sessionId) === remote) this.#departed.set(sessionId, name);
     }
     // A remote that is alive sees its connection close and registers again.
     remote.isListed = false;
     remote.sessions.retarget(undefined);
-    for (const sessionId of remote.records.keys()) this.#list(sessionId);
+    for (const sessionId of remote.records.keys()) this.#index.refresh(sessionId);
     this.#tell("remote-left", { id, name, url });
     this.#forgetUnwatched();
   }

@@ -2,13 +2,13 @@ import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
 import { KeyedSingleFlight } from "../lib/async/single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
-import type { Ownership } from "./ownership.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { RemoteConnection } from "./remote-connection.ts";
+import type { SessionIndex } from "./session-index.ts";
 
 export type SearchOptions = {
   readonly remotes: () => readonly RemoteConnection[];
-  readonly owners: Ownership<RemoteConnection>;
+  readonly index: Pick<SessionIndex<RemoteConnection>, "ownerOf">;
   readonly registry: Pick<Registry, "down">;
   /** The remote that left with that session and may return with it in a moment. */
   readonly departedRemote: (sessionId: string) => string | undefined;
@@ -32,20 +32,20 @@ export class Search {
    * left with the session.
    */
   ownerOf(sessionId: string): RemoteConnection | Promise<RemoteConnection> {
-    const owner = this.#options.owners.of(sessionId);
+    const owner = this.#options.index.ownerOf(sessionId);
     if (owner !== undefined && this.#searches.running(sessionId) === undefined) return owner;
     return this.#searches.ask(sessionId, () => this.#find(sessionId));
   }
 
   async #find(sessionId: string): Promise<RemoteConnection> {
-    const { remotes, owners } = this.#options;
+    const { remotes, index } = this.#options;
     try {
       await Promise.any(remotes().map((remote) => ask(remote, sessionId)));
     } catch (cause) {
       throw reasons(cause).find(({ code }) => code !== "session_not_found") ?? this.#missing(sessionId);
     }
     // If two remotes have the session, the one whose record arrived first is the owner.
-    const owner = owners.of(sessionId);
+    const owner = index.ownerOf(sessionId);
     if (owner === undefined) throw this.#missing(sessionId);
     return owner;
   }
