@@ -44,8 +44,9 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
   isListed = true;
   readonly #onEvent: (remote: RemoteConnection, event: ServerEvent) => void;
   readonly #watching: Disposable;
-  /** By public id. */
   readonly #records = new Map<string, SessionRecord>();
+  /** By public id, labelled with the remote. */
+  readonly records: ReadonlyMap<string, SessionRecord> = this.#records;
   #label: RemoteLabel;
 
   /** `onEvent`: called with each event, after `records` was updated. */
@@ -72,11 +73,6 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
     if (id === label.id && name === label.name && url === label.url) return false;
     for (const [sessionId, record] of this.#records) this.#records.set(sessionId, this.labelled(record));
     return true;
-  }
-
-  /** By public id, labelled with the remote. */
-  get records(): ReadonlyMap<string, SessionRecord> {
-    return this.#records;
   }
 
   /** Does work on its sessions; errors as with the function `reach`. */

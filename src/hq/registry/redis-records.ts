@@ -1,5 +1,5 @@
 // Logins, share links, tickets, audit lines and call counts of a group of HQs: stored in Redis, sealed with their common secret.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { z } from "zod";
 import {
   type FailedLogins,
@@ -245,16 +245,15 @@ function redisAuditLines({ tables, seal }: RedisRecordsOptions): SharedLines {
 function redisCounts({ tables }: RedisRecordsOptions): SharedCounts {
   return {
     add: async (kind, calls) => {
-      const values = [...calls].flatMap(([caller, count]) => [hashOf(caller), `${count}`]);
+      const values = [...calls].flatMap(([caller, count]) => [
+        hash("sha256", caller, "base64url"),
+        `${count}`,
+      ]);
       const answer = await tables.run(COUNT_CALLS, [`${REGISTRY_KEYS.calls}:${kind}`], values);
       const [leftMs, ...all] = Counted.parse(answer);
       return { leftMs, total: new Map([...calls.keys()].map((caller, index) => [caller, all[index] ?? 0])) };
     },
   };
-}
-
-function hashOf(caller: string): string {
-  return createHash("sha256").update(caller).digest("base64url");
 }
 
 function keysOf({ name }: TicketKind): readonly string[] {

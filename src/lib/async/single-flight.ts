@@ -19,10 +19,9 @@ export class KeyedSingleFlight<Answer> {
 
   /** Answers arrive in the order of the calls. `question` must not throw synchronously. */
   ask(key: string, question: () => Promise<Answer>): Promise<Answer> {
-    return this.#asking.get(key) ?? this.#begin(key, question());
-  }
-
-  #begin(key: string, asking: Promise<Answer>): Promise<Answer> {
+    const running = this.#asking.get(key);
+    if (running !== undefined) return running;
+    const asking = question();
     this.#asking.set(key, asking);
     // Registered first, so that later callers cannot get this answer after those who waited.
     const forget = (): void => void this.#asking.delete(key);
