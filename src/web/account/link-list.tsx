@@ -34,7 +34,7 @@ export function LinkList({ page, workspace }: WorkspaceProps): VNode {
               {accessWords(share)} · {leftWords(Date.parse(share.expiresAt), now)} · by {share.createdBy}
             </span>
             <Button
-              look="danger-quiet small"
+              kind="danger-quiet small"
               label={`Revoke the link to ${name(share)}`}
               onClick={() => links.change("The link was not revoked.", () => client.revokeShare(share))}
             >

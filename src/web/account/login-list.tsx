@@ -59,7 +59,7 @@ function LoginItem({ login, now, isOfAll, onEnd }: LoginItemProps): VNode {
       {current ? (
         <span class="badge">this one</span>
       ) : (
-        <Button look="danger-quiet small" label={`End the login of ${words} from ${address}`} onClick={onEnd}>
+        <Button kind="danger-quiet small" label={`End the login of ${words} from ${address}`} onClick={onEnd}>
           End
         </Button>
       )}

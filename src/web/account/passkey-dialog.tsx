@@ -76,7 +76,7 @@ function PasskeyItems({ list, onRemove, onRenew }: PasskeyItemsProps): VNode {
       </ul>
       <p class="share-form-foot">
         {recoveryCodes} recovery {recoveryCodes === 1 ? "code is" : "codes are"} left.{" "}
-        <Button look="small" onClick={onRenew}>
+        <Button kind="small" onClick={onRenew}>
           Create new codes
         </Button>
       </p>
@@ -101,7 +101,7 @@ function PasskeyItem({ passkey, isLast, onRemove }: PasskeyItemProps): VNode {
         made on {dayOf(createdAt)}, {used}
       </span>
       <ConfirmButton
-        look="ghost small"
+        kind="ghost small"
         icon="trash"
         label={`Remove ${name}`}
         question={`Remove “${name}”?`}

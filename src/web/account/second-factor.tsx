@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { BackButton } from "../components/back-button.tsx";
-import { Button, SubmitButton } from "../components/button.tsx";
+import { BackButton, Button, SubmitButton } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { Icon } from "../components/icon.tsx";
 import { useSubmission } from "../components/submission.ts";
@@ -33,7 +32,7 @@ export function SecondFactorView({ login, state }: SecondFactorProps): VNode {
           <div class="card-form">
             <h1>Keep your recovery codes</h1>
             <RecoveryCodes codes={codes} />
-            <Button look="primary wide" onClick={() => login.goIn()}>
+            <Button kind="primary wide" onClick={() => login.goIn()}>
               I have kept them
             </Button>
           </div>
@@ -105,7 +104,7 @@ function CodeForm({ login }: Pick<SecondFactorProps, "login">): VNode {
         failure={failure}
         required
       />
-      <SubmitButton look="" isBusy={isBusy} busy="Logging in…">
+      <SubmitButton kind="" isBusy={isBusy} busy="Logging in…">
         Log in
       </SubmitButton>
     </form>

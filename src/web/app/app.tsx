@@ -73,7 +73,7 @@ function NoticeList({ notices }: { readonly notices: Notices }): VNode {
         <div key={notice.id} class={`notice ${notice.tone}`}>
           <Icon name={notice.tone === "error" ? "warning" : "check"} />
           <span>{notice.text}</span>
-          <Button look="ghost small" icon="close" label="Close" onClick={() => notices.close(notice.id)} />
+          <Button kind="ghost small" icon="close" label="Close" onClick={() => notices.close(notice.id)} />
         </div>
       ))}
     </div>
@@ -88,7 +88,7 @@ function Uninvited({ login }: { readonly login: Pick<Login, "start"> }): VNode {
         <Logo />
         <h1>This link opens nothing any more</h1>
         <p class="muted">It was revoked, its time is up, or the session was removed.</p>
-        <Button look="wide" onClick={() => void login.start({})}>
+        <Button kind="wide" onClick={() => void login.start({})}>
           Log in
         </Button>
       </div>
@@ -103,7 +103,7 @@ function Unreachable({ error }: { readonly error: unknown }): VNode {
         <Logo />
         <h1>The server does not answer</h1>
         <p class="muted">{error instanceof Error ? error.message : "Nothing is known about the reason."}</p>
-        <Button look="primary wide" onClick={() => location.reload()}>
+        <Button kind="primary wide" onClick={() => location.reload()}>
           Try again
         </Button>
       </div>

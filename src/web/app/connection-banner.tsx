@@ -18,12 +18,12 @@ export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps)
   return (
     <Banner words={connectionWords(state, now)} refusals={refusals}>
       {state.kind === "waiting" && (
-        <Button look="small" onClick={() => workspace.reconnect()}>
+        <Button kind="small" onClick={() => workspace.reconnect()}>
           Try now
         </Button>
       )}
       {state.kind === "closed" && (
-        <Button look="small" onClick={() => location.reload()}>
+        <Button kind="small" onClick={() => location.reload()}>
           Reload
         </Button>
       )}

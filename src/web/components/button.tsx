@@ -6,16 +6,16 @@ export type ButtonProps = Pick<
   "title" | "disabled" | "onClick" | "aria-expanded" | "aria-pressed"
 > & {
   /** Further classes of controls.css: the size and the kind. */
-  readonly look?: string;
+  readonly kind?: string;
   readonly icon?: IconName;
   /** For screen readers, if the content is only an icon or is not unique. */
   readonly label?: string;
   readonly children?: ComponentChildren;
 };
 
-export function Button({ look = "", icon, label, children, ...attributes }: ButtonProps): VNode {
+export function Button({ kind = "", icon, label, children, ...attributes }: ButtonProps): VNode {
   return (
-    <button type="button" class={`button ${look}`.trimEnd()} aria-label={label} {...attributes}>
+    <button type="button" class={`button ${kind}`.trimEnd()} aria-label={label} {...attributes}>
       {icon !== undefined && <Icon name={icon} />}
       {children}
     </button>
@@ -23,7 +23,7 @@ export function Button({ look = "", icon, label, children, ...attributes }: Butt
 }
 
 type SubmitButtonProps = {
-  readonly look?: string;
+  readonly kind?: string;
   readonly icon?: IconName;
   readonly isBusy: boolean;
   /** The text during the action. */
@@ -34,7 +34,7 @@ type SubmitButtonProps = {
 };
 
 export function SubmitButton({
-  look = "primary wide",
+  kind = "primary wide",
   icon,
   isBusy,
   busy,
@@ -42,9 +42,18 @@ export function SubmitButton({
   children,
 }: SubmitButtonProps): VNode {
   return (
-    <button type="submit" class={`button ${look}`.trimEnd()} disabled={isBusy || disabled}>
+    <button type="submit" class={`button ${kind}`.trimEnd()} disabled={isBusy || disabled}>
       {icon !== undefined && <Icon name={icon} />}
       {isBusy ? busy : children}
     </button>
+  );
+}
+
+/** Leads from a step of the card back to the login. */
+export function BackButton({ onClick }: Pick<ButtonProps, "onClick">): VNode {
+  return (
+    <Button kind="ghost small card-back" icon="back" onClick={onClick}>
+      Back
+    </Button>
   );
 }

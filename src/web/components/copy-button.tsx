@@ -15,7 +15,7 @@ export function CopyButton({ text, label = "Copy" }: CopyButtonProps): VNode | u
   };
   return (
     <Button
-      look="ghost small"
+      kind="ghost small"
       icon={isDone ? "check" : "copy"}
       label={isDone ? "Copied" : label}
       title={label}

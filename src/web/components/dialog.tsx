@@ -29,7 +29,7 @@ export function Dialog({ title, about, onClose, children }: DialogProps): VNode 
       <div class="confirm-body">
         <header class="share-head">
           <h2 id={titleId}>{title}</h2>
-          <Button look="ghost small" icon="close" label="Close" onClick={() => dialog.current?.close()} />
+          <Button kind="ghost small" icon="close" label="Close" onClick={() => dialog.current?.close()} />
         </header>
         <p class="muted">{about}</p>
         {children}

@@ -1,8 +1,8 @@
-import { parseJson } from "../../lib/data/json.ts";
 import { endpointPath } from "../../protocol/endpoints/endpoint.ts";
 import { sessionEndpoints } from "../../protocol/endpoints/session.ts";
 import { errorFromBody, ServiceError } from "../../protocol/errors.ts";
 import { SavedFile } from "../../protocol/schemas/file.ts";
+import { parseJson } from "../json.ts";
 
 export type FileToSend = {
   readonly sessionId: string;

@@ -71,7 +71,7 @@ function UploadItem({
         {name}
       </span>
       <progress aria-label={`Sending ${name}`} max={Math.max(size, 1)} value={sentBytes} />
-      <Button look="ghost small" icon="close" label={`Cancel ${name}`} onClick={onCancel} />
+      <Button kind="ghost small" icon="close" label={`Cancel ${name}`} onClick={onCancel} />
     </li>
   );
 }

@@ -23,7 +23,7 @@ export function EmptyPane({ page, workspace, number, isFocused }: EmptyPaneProps
       <div class="empty-pane-tools">
         {permissions.has("sessions:create") && (
           <Button
-            look="small"
+            kind="small"
             icon={starting.isOn ? "search" : "plus"}
             aria-pressed={starting.isOn}
             onClick={starting.flip}
@@ -33,7 +33,7 @@ export function EmptyPane({ page, workspace, number, isFocused }: EmptyPaneProps
         )}
         {panes.areSeveral && (
           <Button
-            look="ghost small"
+            kind="ghost small"
             icon="close"
             label="Close pane"
             title="Close pane (Ctrl+Shift+X)"

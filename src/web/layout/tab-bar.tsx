@@ -28,7 +28,7 @@ export function TabBar({ workspace, layout }: TabBarProps): VNode {
                 <span>{words}</span>
               </a>
               <Button
-                look="ghost small"
+                kind="ghost small"
                 icon="close"
                 label={`Close tab ${number + 1}`}
                 title="Close the tab; its sessions keep running"
@@ -39,7 +39,7 @@ export function TabBar({ workspace, layout }: TabBarProps): VNode {
         })}
       </ul>
       <Button
-        look="ghost small"
+        kind="ghost small"
         icon="plus"
         label="New tab"
         title="New tab"

@@ -97,7 +97,7 @@ function LoginHead({ login, reason, known, user }: LoginHeadProps): VNode {
         </p>
       )}
       {known !== undefined && (
-        <Button look="primary wide" onClick={() => void login.start({})}>
+        <Button kind="primary wide" onClick={() => void login.start({})}>
           Continue as {known}
         </Button>
       )}

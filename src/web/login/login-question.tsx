@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { BackButton } from "../components/back-button.tsx";
-import { SubmitButton } from "../components/button.tsx";
+import { BackButton, SubmitButton } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { useSubmission } from "../components/submission.ts";
 import { TextField } from "../components/text-field.tsx";

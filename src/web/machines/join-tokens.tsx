@@ -22,7 +22,7 @@ export function JoinTokens({ page, overview }: JoinTokensProps): VNode | undefin
             <span class="mono">{token.name}</span>
             <span class="muted">{tokenWords(token, page.clock.now.value)}</span>
             <Button
-              look="danger-quiet small"
+              kind="danger-quiet small"
               label={`Revoke the join token for ${token.name}`}
               onClick={() => revoke(token)}
             >

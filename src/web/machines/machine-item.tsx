@@ -80,13 +80,13 @@ function Actions({ page, workspace, line, overview }: MachineItemProps): VNode {
   return (
     <div class="machine-actions">
       {workspace.permissions.has("servers:cordon") && (state === "up" || isCordoned) && (
-        <Button look="small" label={`${verb} ${name}`} onClick={cordon}>
+        <Button kind="small" label={`${verb} ${name}`} onClick={cordon}>
           {verb}
         </Button>
       )}
       {hasKey && (
         <ConfirmButton
-          look="danger-quiet small"
+          kind="danger-quiet small"
           label={`Revoke the key of ${name}`}
           question={`Revoke the key of ${name}?`}
           detail="The machine can register no more, and needs a new join token to come back. Its sessions keep running there."

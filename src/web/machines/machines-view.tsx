@@ -36,7 +36,7 @@ export function MachinesView({ page, workspace }: WorkspaceProps): VNode {
       back={{ href: routeHash({ view: "list" }), words: "Sessions" }}
       actions={
         mayManage && (
-          <Button look="primary small" icon="plus" onClick={joining.on}>
+          <Button kind="primary small" icon="plus" onClick={joining.on}>
             Add a machine…
           </Button>
         )

@@ -102,7 +102,7 @@ type ExportProps = { readonly label: string; readonly onExport: () => Promise<vo
 function Export({ label, onExport }: ExportProps): VNode {
   return (
     <Button
-      look="ghost small"
+      kind="ghost small"
       icon="download"
       title={`Save the recording as ${label === "Text" ? "text" : "asciicast"}`}
       onClick={() => void onExport()}

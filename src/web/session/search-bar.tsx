@@ -55,7 +55,7 @@ type SearchButtonProps = {
 };
 
 function SearchButton({ icon, label, onClick }: SearchButtonProps): VNode {
-  return <Button look="ghost small" icon={icon} label={label} title={label} onClick={onClick} />;
+  return <Button kind="ghost small" icon={icon} label={label} title={label} onClick={onClick} />;
 }
 
 function foundWords(text: string, found: Found | undefined): string {

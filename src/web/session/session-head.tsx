@@ -55,10 +55,10 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
       </div>
       <div class="session-tools">
         <Viewers workspace={workspace} open={open} />
-        <Button look="ghost" icon="search" label="Search" title="Search (Ctrl+Shift+F)" onClick={onSearch} />
+        <Button kind="ghost" icon="search" label="Search" title="Search (Ctrl+Shift+F)" onClick={onSearch} />
         {phase === "running" && (
           <Button
-            look="ghost wide-only"
+            kind="ghost wide-only"
             icon="history"
             label="Go back in time"
             title="Go back in time (Ctrl+Shift+H)"
@@ -147,7 +147,7 @@ function EndButton({ workspace, record }: RecordProps): VNode {
   };
   return (
     <>
-      <Button look="danger-quiet" icon={isEnded ? "trash" : "stop"} label={word} onClick={ask}>
+      <Button kind="danger-quiet" icon={isEnded ? "trash" : "stop"} label={word} onClick={ask}>
         <span class="wide-only">{word}</span>
       </Button>
       {asked && (

@@ -38,7 +38,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
   };
   return (
     <div class="menu-root" ref={root}>
-      <Button look="ghost" icon="more" label="More" aria-expanded={menu.isOn} onClick={menu.flip} />
+      <Button kind="ghost" icon="more" label="More" aria-expanded={menu.isOn} onClick={menu.flip} />
       {menu.isOn && (
         <div class="menu" ref={keepInWindow}>
           {record !== undefined && mayShare && (

@@ -116,7 +116,7 @@ function SizeChip({ sizing }: { readonly sizing: Sizing }): VNode | undefined {
   if (size === undefined) return undefined;
   return (
     <Button
-      look="small chip"
+      kind="small chip"
       icon="fit"
       title="Another window set this size. Resize the session to fit this window."
       onClick={() => sizing.fit()}
@@ -138,7 +138,7 @@ function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
       </p>
       {workspace.panes.areSeveral && (
         <div class="missing-ways">
-          <Button look="primary" onClick={() => workspace.panes.empty()}>
+          <Button kind="primary" onClick={() => workspace.panes.empty()}>
             Choose another session
           </Button>
           <Button onClick={() => workspace.panes.closeFocused()}>Close pane</Button>
@@ -171,7 +171,7 @@ function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): VNode |
   return (
     <Banner words={words} refusals={open.reachability.refusals.value}>
       {!isAway && (
-        <Button look="small" onClick={() => open.retry()}>
+        <Button kind="small" onClick={() => open.retry()}>
           Try again
         </Button>
       )}
@@ -198,10 +198,10 @@ function ClipboardQuestion({ requests }: { readonly requests: ClipboardRequests 
         {isCut && "…"}
       </code>
       <p class="clipboard-answers">
-        <Button look="small" onClick={() => requests.answer(false)}>
+        <Button kind="small" onClick={() => requests.answer(false)}>
           Never here
         </Button>
-        <Button look="small primary" onClick={() => requests.answer(true)}>
+        <Button kind="small primary" onClick={() => requests.answer(true)}>
           Allow in this session
         </Button>
       </p>

@@ -83,7 +83,7 @@ function EndShown({ workspace, running }: EndShownProps): VNode {
   const words = `${running.length} ${running.length === 1 ? "session" : "sessions"}`;
   return (
     <ConfirmButton
-      look="small"
+      kind="small"
       question={`End ${words}?`}
       detail="These are all running sessions that the filter shows. Their programs get SIGHUP, and SIGKILL if they still run after three seconds. The recordings are kept."
       yes="End"

@@ -10,7 +10,7 @@ export function RemoveEnded({ workspace, ended }: RemoveEndedProps): VNode {
   const count = ended.length;
   return (
     <ConfirmButton
-      look="ghost small"
+      kind="ghost small"
       question={count === 1 ? "Remove the ended session?" : `Remove ${count} ended sessions?`}
       detail="Their recordings are deleted permanently."
       yes="Remove"

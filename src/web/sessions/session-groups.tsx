@@ -91,7 +91,7 @@ function GroupAction({
     const label = `Hide ${name}`;
     return (
       <Button
-        look="ghost small"
+        kind="ghost small"
         icon="close"
         label={label}
         title={label}

@@ -66,7 +66,7 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
               dialog={(onClose) => <PasskeyDialog client={workspace.client} onClose={onClose} />}
             />
             <Button
-              look="ghost small"
+              kind="ghost small"
               icon="exit"
               label="Log out"
               title="Log out"
@@ -109,7 +109,7 @@ function DialogButton({ label, icon, dialog }: DialogButtonProps): VNode {
   const toggle = useToggle();
   return (
     <>
-      <Button look="ghost small" icon={icon} label={label} title={label} onClick={toggle.on} />
+      <Button kind="ghost small" icon={icon} label={label} title={label} onClick={toggle.on} />
       {toggle.isOn && dialog(toggle.off)}
     </>
   );

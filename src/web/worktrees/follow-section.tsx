@@ -30,7 +30,7 @@ export function FollowSection({ page, repository, state }: FollowSectionProps): 
             The main worktree follows <strong class="mono">{branch ?? folderWords(worktreePath)}</strong>:
             commits and switches go both ways.
           </span>
-          <Button look="small" onClick={ending.on}>
+          <Button kind="small" onClick={ending.on}>
             Stop following…
           </Button>
         </p>

@@ -54,7 +54,7 @@ export function WorktreeRow({
       </div>
       <div class="card-actions">
         {!isMain && !isFollowed && branch !== "" && !prunable && (
-          <Button look="small" label={`Follow ${branch}`} onClick={following.on}>
+          <Button kind="small" label={`Follow ${branch}`} onClick={following.on}>
             Follow…
           </Button>
         )}
@@ -69,7 +69,7 @@ export function WorktreeRow({
         )}
         {!isMain && branch !== "" && !prunable && !locked && (
           <Button
-            look="danger-quiet small"
+            kind="danger-quiet small"
             icon="trash"
             label={`Delete the worktree ${branch}`}
             onClick={removing.on}
@@ -122,7 +122,7 @@ function StartButton({ page, workspace, path, source, branch }: StartButtonProps
     void page.notices.attempt("The session was not started", () => workspace.start(request));
   };
   return (
-    <Button look="small" label={`New session in ${branch}`} onClick={start}>
+    <Button kind="small" label={`New session in ${branch}`} onClick={start}>
       New session
     </Button>
   );

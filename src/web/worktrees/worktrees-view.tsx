@@ -73,10 +73,10 @@ function RepositoryView({ page, workspace, record, path, source, back }: Reposit
       actions={
         state !== undefined && (
           <>
-            <Button look="small" icon="branch" onClick={switching.on}>
+            <Button kind="small" icon="branch" onClick={switching.on}>
               Switch branch…
             </Button>
-            <Button look="primary small" icon="plus" onClick={creating.on}>
+            <Button kind="primary small" icon="plus" onClick={creating.on}>
               New worktree…
             </Button>
           </>
@@ -117,7 +117,7 @@ function Prune({
   const prune = (): void =>
     void page.notices.attempt("The missing worktrees were not forgotten", () => repository.prune());
   return (
-    <Button look="small" onClick={prune}>
+    <Button kind="small" onClick={prune}>
       Forget worktrees whose folders are gone
     </Button>
   );

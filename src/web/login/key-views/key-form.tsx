@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
-import { BackButton } from "../../components/back-button.tsx";
-import { SubmitButton } from "../../components/button.tsx";
+import { BackButton, SubmitButton } from "../../components/button.tsx";
 import { useSubmission } from "../../components/submission.ts";
 import type { NewKey } from "../keys/keyring.ts";
 import type { StoredKey } from "../keys/stored-key.ts";

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { BackButton } from "../../components/back-button.tsx";
+import { BackButton } from "../../components/button.tsx";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Failure } from "../../components/failure.tsx";
@@ -38,7 +38,7 @@ export function KeySheet({ keyring, stored, onBack }: KeySheetProps): VNode {
         <ExportForm keyring={keyring} stored={stored} />
       </details>
       <ConfirmButton
-        look="danger-quiet"
+        kind="danger-quiet"
         icon="trash"
         question={`Remove “${stored.name}”?`}
         detail="Without an exported copy it is lost. Its line stays in authorized_keys."

@@ -1,9 +1,9 @@
 // The keys of this browser. Each has its own entry in localStorage, named after its public key. So two tabs that add
 // keys at the same time do not overwrite each other, and unreadable entries stay.
 import { type ReadonlySignal, signal } from "@preact/signals";
-import { parseJson } from "../../../lib/data/json.ts";
 import { ServiceError } from "../../../protocol/errors.ts";
 import { opened, type StorageWindow } from "../../browser-storage.ts";
+import { parseJson } from "../../json.ts";
 import { keyRefusal } from "./key-refusal.ts";
 import { StoredKey } from "./stored-key.ts";
 

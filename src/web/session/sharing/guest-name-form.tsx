@@ -43,7 +43,7 @@ export function GuestNameForm({ guestName, other }: GuestNameFormProps): VNode {
         Save
       </button>
       {other !== undefined && (
-        <Button look="small" onClick={() => guestName.choose("")}>
+        <Button kind="small" onClick={() => guestName.choose("")}>
           {other}
         </Button>
       )}

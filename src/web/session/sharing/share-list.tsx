@@ -29,10 +29,10 @@ export function ShareList({ shares, viewers, now, onRevoke, onMode }: ShareListP
               </span>
               <span class="muted">{guestWords(share, viewers)}</span>
             </div>
-            <Button look="small" onClick={() => onMode(share, share.mode === "type" ? "view" : "type")}>
+            <Button kind="small" onClick={() => onMode(share, share.mode === "type" ? "view" : "type")}>
               {share.mode === "type" ? "Stop typing" : "Allow typing"}
             </Button>
-            <Button look="danger-quiet small" onClick={() => onRevoke(share)}>
+            <Button kind="danger-quiet small" onClick={() => onRevoke(share)}>
               Revoke
             </Button>
           </li>

@@ -24,7 +24,7 @@ export function Viewers({ workspace, open }: ViewersProps): VNode | undefined {
   const words = presenceWords(people);
   return (
     <div class="menu-root viewers-root" ref={root}>
-      <Button look="ghost viewers" label={words} title={words} aria-expanded={list.isOn} onClick={list.flip}>
+      <Button kind="ghost viewers" label={words} title={words} aria-expanded={list.isOn} onClick={list.flip}>
         <span class="viewer-stack wide-only">
           {people.slice(0, MAX_SHOWN).map((person) => (
             <Initials key={person.key} person={person} />
@@ -69,7 +69,7 @@ function PersonRow({ person, workspace, open }: ViewersProps & { readonly person
       </span>
       {mayStop && (
         <Button
-          look="danger-quiet small"
+          kind="danger-quiet small"
           title="Everyone who came by this link may only watch from now on"
           onClick={() => void workspace.allowTyping({ id, sessionId: open.id }, false)}
         >
