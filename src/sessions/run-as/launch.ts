@@ -115,8 +115,12 @@ async function findProgram(runner: Runner, file: string, path: string, cwd: stri
 /** For example "bash (~/dev/x)" (facts 3.6), or the line for the shell. */
 function defaultName({ command, args }: CreateSession, file: string, cwd: string, home: string): string {
   const isLine = typeof command === "string" && args === undefined && /\s/.test(command);
-  const line = isLine ? [...command.trim().replace(/\s+/g, " ")] : undefined;
-  const what = line?.slice(0, MAX_NAME_LENGTH).join("") ?? basename(file);
+  const what = isLine ? shortened(command) : basename(file);
   const isBelowHome = cwd === home || cwd.startsWith(`${home}/`);
   return `${what} (${isBelowHome ? `~${cwd.slice(home.length)}` : cwd})`;
+}
+
+function shortened(line: string): string {
+  const text = line.trim().replace(/\s+/g, " ");
+  return [...text].slice(0, MAX_NAME_LENGTH).join("");
 }
