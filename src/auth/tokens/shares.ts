@@ -3,7 +3,12 @@ import { z } from "zod";
 import { type LiveRecord, putOrEnd, type RecordStore } from "../../lib/data/live-records.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { MAX_SHARES, MAX_SHARES_OF_USER } from "../../protocol/limits.ts";
+import {
+  MAX_SESSION_ID_LENGTH,
+  MAX_SESSION_KEY_LENGTH,
+  MAX_SHARES,
+  MAX_SHARES_OF_USER,
+} from "../../protocol/limits.ts";
 import { Share, type ShareMode } from "../../protocol/schemas/share.ts";
 import type { Principal, Proof } from "../principal.ts";
 import type { Rights } from "../roles.ts";
@@ -19,12 +24,13 @@ export type Creator = {
 
 /** `sessionKey` distinguishes the session from a later one with the same id. */
 const Kept = Share.extend({
-  sessionKey: z.string(),
+  sessionId: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
+  sessionKey: z.string().min(1).max(MAX_SESSION_KEY_LENGTH),
   /** Of a link without history: the output's end at its creation. */
   from: z.int().nonnegative().optional(),
   createdThrough: CreatedThrough.default("login"),
   /** Of the API token that created the link, which ends with it. */
-  apiTokenId: z.string().optional(),
+  apiTokenId: z.string().min(1).max(128).optional(),
 });
 type Kept = z.infer<typeof Kept>;
 type Expiry = Pick<LiveRecord, "expiresAtS">;

@@ -1,5 +1,6 @@
 // The user of the page. One state, from the first request to the log out.
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { z } from "zod";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import { fetchSend } from "../../protocol/client/fetch-send.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
@@ -53,6 +54,7 @@ export type LoginState =
   | { readonly kind: "unreachable"; readonly error: unknown };
 
 const GUEST_KEY = "ttyhq.guest";
+const GuestToken = z.string().min(1).max(8_192);
 /** If no login is required but requests are refused, retrying at once would loop forever. */
 const SELF_LOGIN_INTERVAL_MS = 5_000;
 
@@ -94,7 +96,7 @@ export class Login implements Disposable {
     // A login link in a guest's tab ends the guest access.
     if (ticket !== undefined) this.#tab.delete(GUEST_KEY);
     if (ticket !== undefined) return await this.#useTicket(ticket);
-    const pass = this.#tab.get(GUEST_KEY);
+    const pass = GuestToken.safeParse(this.#tab.get(GUEST_KEY)).data;
     const stored = this.#store.read();
     if (pass !== undefined) this.#let({ kind: "guest", token: pass });
     else if (stored === undefined) await this.#ask(undefined);
