@@ -183,14 +183,16 @@ export class SpecifiedLink implements Link {
       if (record === undefined || !count.isOn || count.isOver) continue;
       this.resized(sessionId, record);
       if (record.status !== "exited") continue;
-      if (count.quietAt === count.next) this.#end(count, record);
+      const { exitCode = 0, exitSignal } = record;
+      if (count.quietAt === count.next)
+        this.#end(sessionId, count, exitEvent(sessionId, exitCode, exitSignal));
       count.quietAt = count.next;
     }
   }
 
-  #end(count: Count, { id: sessionId, exitCode = 0, exitSignal }: SessionRecord): void {
+  #end(sessionId: string, count: Count, exit: object): void {
     count.isOver = true;
-    this.#tell(FrameType.EVENT, sessionId, encodeJson(exitEvent(sessionId, exitCode, exitSignal)));
+    this.#tell(FrameType.EVENT, sessionId, encodeJson(exit));
   }
 
   #ask(sessionId: string, flags: number): void {
@@ -245,12 +247,10 @@ export class SpecifiedLink implements Link {
       return;
     }
     if (event.type === "connected") return;
-    const isExit = kind === "exit";
+    if (kind !== "exit") this.#tell(FrameType.EVENT, sessionId, encodeJson(event));
     // The client ignores an exit before it is subscribed. The list has it as well.
-    if (isExit && count?.isOn !== true) return;
-    if (isExit && count !== undefined) count.isOver = true;
-    const exit = isExit ? exitEvent(sessionId, 0, undefined) : {};
-    this.#tell(FrameType.EVENT, sessionId, encodeJson({ ...exit, ...event }));
+    else if (count?.isOn === true)
+      this.#end(sessionId, count, { ...exitEvent(sessionId, 0, undefined), ...event });
   }
 }
 
