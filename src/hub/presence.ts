@@ -7,7 +7,7 @@ import type { Viewer, ViewerIdentity } from "./viewer/viewer.ts";
 const MAX_NAME_LENGTH = 32;
 
 /** The recipient. `id`: of a client; `undefined` for a REST request, where "you" are all connections of its user. */
-export type PresenceReader = Pick<ViewerIdentity, "user" | "kind"> & { readonly id: number | undefined };
+type PresenceReader = Pick<ViewerIdentity, "user" | "kind"> & { readonly id: number | undefined };
 
 /** `now`: milliseconds, monotonic. */
 type PresenceHub = { readonly clients: readonly Viewer[]; readonly now: () => number };

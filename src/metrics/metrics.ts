@@ -17,7 +17,7 @@ const PROCESS_METRICS: ReadonlySet<string> = new Set([
 ]);
 
 /** Labels are words from small closed sets, never an id. */
-export type MetricValue = number | boolean | Iterable<readonly [Readonly<Record<string, string>>, number]>;
+type MetricValue = number | boolean | Iterable<readonly [Readonly<Record<string, string>>, number]>;
 
 type ReadValue = () => MetricValue | Promise<MetricValue>;
 type ReadText = () => Promise<string>;

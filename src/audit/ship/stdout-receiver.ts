@@ -3,8 +3,6 @@ import type { AuditReceiver } from "./shipper.ts";
 /** The part of `process.stdout` that is used. */
 export type OutputStream = {
   write(text: string, written: (error?: Error | null) => void): unknown;
-  readonly writableNeedDrain?: boolean;
-  destroy?(): unknown;
 };
 
 /** Standard output. Node writes to a pipe without blocking; to a file it blocks. */
@@ -17,9 +15,7 @@ export function stdoutReceiver(stdout: OutputStream): AuditReceiver {
       await promise;
       return lines.length;
     },
-    [Symbol.dispose]: () => {
-      // A pipe without reader would keep the process alive.
-      if (stdout.writableNeedDrain === true) stdout.destroy?.();
-    },
+    // A service waits 2 s at most for a pipe that nobody reads (src/cli/program.ts).
+    [Symbol.dispose]: () => {},
   };
 }
