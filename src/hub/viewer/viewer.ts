@@ -59,6 +59,8 @@ export type ViewerHub = {
   readonly presence: { tell(viewer: Viewer, sessionId: string): void };
 };
 
+type Answered = { readonly frame: number; readonly request?: FailedRequest | undefined };
+
 export class Viewer implements SubscriptionHost, Disposable {
   readonly outbox: Outbox;
   readonly now: () => number;
@@ -77,6 +79,7 @@ export class Viewer implements SubscriptionHost, Disposable {
   #unanswered = 0;
   #hasMagic = false;
   #badInARow = 0;
+  #messages = 0;
 
   constructor(peer: Peer, identity: ViewerIdentity, view: HubView, hub: ViewerHub) {
     const { now, traffic } = hub;
@@ -156,13 +159,13 @@ export class Viewer implements SubscriptionHost, Disposable {
   receive(message: Uint8Array): void {
     // A copy, because requests may outlive their message. Not slice, which is a view of a Buffer.
     const own = new Uint8Array(message);
-    this.#receive(() => this.#handle(own));
+    this.#receive((number) => this.#handle(own, number));
   }
 
   /** Refuses a text message, which this protocol does not have. */
   receiveText(): void {
     const error = new ServiceError("binary_only", "this socket takes binary frames alone");
-    this.#receive(() => this.#noFrame(error));
+    this.#receive((number) => this.#noFrame(error, number));
   }
 
   /** The client gave a sign of life. */
@@ -232,15 +235,17 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#peer.close(1002, "too many bad frames");
   }
 
-  #receive(handle: () => Promise<void> | undefined): void {
+  #receive(handle: (number: number) => Promise<void> | undefined): void {
     if (this.#isClosed) return;
     this.welcome();
     this.heard();
-    this.#requests.receive(handle);
+    this.#messages += 1;
+    const number = this.#messages;
+    this.#requests.receive(() => handle(number));
   }
 
   /** The next message waits for the returned promise, so that frames are handled in order (contract 1.10). */
-  #handle(message: Uint8Array): Promise<void> | undefined {
+  #handle(message: Uint8Array, number: number): Promise<void> | undefined {
     const { traffic } = this.#hub;
     traffic.framesIn += 1;
     traffic.bytesIn += message.length;
@@ -249,26 +254,27 @@ export class Viewer implements SubscriptionHost, Disposable {
       if (!this.#hasMagic) this.outbox.magic = frame.magic;
       this.#hasMagic = true;
       this.#badInARow = 0;
-      return this.#handleFrame(frame);
+      return this.#handleFrame(frame, number);
     } catch (error) {
       if (!isMalformed(error)) throw error;
       traffic.badFrames += 1;
       this.#badInARow += 1;
-      return this.#noFrame(error);
+      return this.#noFrame(error, number);
     }
   }
 
-  #noFrame(error: ServiceError): undefined {
+  #noFrame(error: ServiceError, number: number): undefined {
     const isLast = this.#badInARow >= MAX_BAD_FRAMES;
     this.#requests.answer(() => {
-      this.failed("", error);
+      this.failed("", error, { frame: number });
       if (isLast) this.#refuse();
     });
   }
 
-  #handleFrame(frame: Frame): Promise<void> | undefined {
+  #handleFrame(frame: Frame, number: number): Promise<void> | undefined {
     const { sessionId, type, payload } = frame;
-    const failed = (error: unknown): void => this.failed(sessionId, error, failedRequest(type));
+    const failed = (error: unknown): void =>
+      this.failed(sessionId, error, { frame: number, request: failedRequest(type) });
     try {
       if (type === FrameType.HELLO) this.#hello = decodeHello(payload);
       else if (type === FrameType.PING) this.#requests.answer(() => this.#send(FrameType.PONG, "", payload));
@@ -382,11 +388,11 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#hub.closeFeed(subscription.feed);
   }
 
-  /** `request`: the kind of request that failed, since a SUBSCRIBE may be answered before an earlier command. */
-  failed(sessionId: string, error: unknown, request?: FailedRequest): void {
+  /** `answered`: the message that failed, by its number on the connection; without it the ERROR answers none. */
+  failed(sessionId: string, error: unknown, answered: Answered = { frame: 0 }): void {
     const { error: message, code } = errorBody(error);
     if (code === "internal_error") this.#hub.onFailure(error);
-    this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code, ...(request && { request }) }));
+    this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code, ...answered }));
   }
 
   #send(type: FrameType, sessionId: string, payload: Uint8Array): void {

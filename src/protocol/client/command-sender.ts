@@ -5,7 +5,6 @@ import { COMMAND_PING_DELAY_MS, MAX_PENDING_COMMANDS, MAX_UNSENT_BYTES } from ".
 import { type SignalName, sizeText, TerminalSize } from "../schemas/session.ts";
 import { incompleteUtf8Bytes } from "../whole-characters.ts";
 import type { Connection } from "./connection.ts";
-import type { Link } from "./link.ts";
 
 const encoder = new TextEncoder();
 
@@ -13,6 +12,8 @@ const encoder = new TextEncoder();
 type Pending = {
   /** "" if no ERROR can refer to it. */
   readonly sessionId: string;
+  /** Number of its frame on the link. */
+  readonly frame?: number | undefined;
   /** Number of the next PING after the frame. */
   readonly ping: number;
   readonly done: () => void;
@@ -25,17 +26,17 @@ type Pending = {
  * never kept for a later link.
  */
 export class CommandSender {
-  readonly #connection: Pick<Connection, "link" | "ping" | "nextPing">;
+  readonly #connection: Pick<Connection, "link" | "send" | "ping" | "nextPing">;
   /** In the order of sending. */
   readonly #pending: Pending[] = [];
   #isPingDue = false;
 
-  constructor(connection: Pick<Connection, "link" | "ping" | "nextPing">) {
+  constructor(connection: Pick<Connection, "link" | "send" | "ping" | "nextPing">) {
     this.#connection = connection;
   }
 
   async write(sessionId: string, bytes: Uint8Array): Promise<void> {
-    this.#link(bytes.length);
+    this.#checkLink(bytes.length);
     const parts: Promise<void>[] = [];
     // Empty input is sent as well: the answer says whether the session takes input.
     for (let rest = bytes; parts.length === 0 || rest.length > 0; ) {
@@ -62,16 +63,15 @@ export class CommandSender {
    * the link is lost before.
    */
   unsubscribe(sessionId: string, left: () => void): void {
-    const { link } = this.#connection;
-    if (link === undefined) return;
-    link.send(encodeFrame(FrameType.UNSUBSCRIBE, sessionId, new Uint8Array()));
-    this.#add("", left, () => undefined);
+    const frame = this.#connection.send(encodeFrame(FrameType.UNSUBSCRIBE, sessionId, new Uint8Array()));
+    if (frame === undefined) return;
+    this.#add({ sessionId: "", done: left, failed: () => undefined });
     this.#pingLater();
   }
 
   async caughtUp(): Promise<void> {
-    this.#link(0);
-    const answered = new Promise<void>((done, failed) => this.#add("", done, failed));
+    this.#checkLink(0);
+    const answered = new Promise<void>((done, failed) => this.#add({ sessionId: "", done, failed }));
     this.#connection.ping();
     await answered;
   }
@@ -86,15 +86,12 @@ export class CommandSender {
     for (const { done } of this.#pending.splice(0, last + 1)) done();
   }
 
-  /**
-   * Handles an ERROR of the session; false if it refers to no command. Of the commands before the same PING the last one
-   * failed: a session that ends in between refuses the last ones.
-   */
-  failed(sessionId: string, error: ServiceError): boolean {
-    const first = this.#pending.find((command) => command.sessionId === sessionId);
-    const index = this.#pending.findLastIndex(
-      (command) => command.sessionId === sessionId && command.ping === first?.ping,
-    );
+  /** Handles an ERROR of the session; false if it refers to no command. */
+  failed(sessionId: string, error: ServiceError, frame: number | undefined): boolean {
+    const index =
+      frame === undefined
+        ? this.#likely(sessionId)
+        : this.#pending.findIndex((command) => command.sessionId === sessionId && command.frame === frame);
     if (index < 0) return false;
     for (const { failed } of this.#pending.splice(index, 1)) failed(error);
     return true;
@@ -107,25 +104,37 @@ export class CommandSender {
   }
 
   async #command(type: number, sessionId: string, payload: Uint8Array): Promise<void> {
-    const link = this.#link(0);
+    this.#checkLink(0);
     const { length } = this.#pending;
     if (length >= MAX_PENDING_COMMANDS)
       throw new ServiceError("host_unreachable", `${length} commands already wait for an answer`);
-    link.send(encodeFrame(type, sessionId, payload));
+    const frame = this.#connection.send(encodeFrame(type, sessionId, payload));
     this.#pingLater();
-    await new Promise<void>((done, failed) => this.#add(sessionId, done, failed));
+    await new Promise<void>((done, failed) => this.#add({ sessionId, frame, done, failed }));
   }
 
-  #add(sessionId: string, done: () => void, failed: (error: ServiceError) => void): void {
-    this.#pending.push({ sessionId, ping: this.#connection.nextPing, done, failed });
+  /**
+   * The index of the command that failed at a server that does not number its errors: of those before the same PING the
+   * last one, because a session that ends in between refuses the last ones.
+   */
+  #likely(sessionId: string): number {
+    const first = this.#pending.find((command) => command.sessionId === sessionId);
+    return this.#pending.findLastIndex(
+      (command) => command.sessionId === sessionId && command.ping === first?.ping,
+    );
   }
 
-  #link(bytes: number): Link {
+  #add(command: Omit<Pending, "ping">): void {
+    this.#pending.push({ ...command, ping: this.#connection.nextPing });
+  }
+
+  /** Throws `host_unreachable` without a link, or if too much waits in it already. */
+  #checkLink(bytes: number): void {
     const { link } = this.#connection;
     if (link === undefined)
       throw new ServiceError("host_unreachable", "there is no connection to the server");
     const waiting = link.bufferedBytes;
-    if (waiting + bytes <= MAX_UNSENT_BYTES) return link;
+    if (waiting + bytes <= MAX_UNSENT_BYTES) return;
     throw new ServiceError("host_unreachable", `the connection is too slow: ${waiting} bytes are unsent`);
   }
 

@@ -109,6 +109,8 @@ export class Connection implements Disposable {
   /** Why there is no link, once the server was silent or an attempt has failed. A link that was closed may be back at once. */
   #failure: ServiceError | undefined;
   #pings = 0;
+  /** Messages on the current link. */
+  #sent = 0;
   #unanswered = 0;
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
@@ -131,8 +133,8 @@ export class Connection implements Disposable {
     return this.#states.on(listener);
   }
 
-  get link(): Link | undefined {
-    return this.#phase.kind === "open" ? this.#phase.link : undefined;
+  get link(): Pick<Link, "bufferedBytes"> | undefined {
+    return this.#openLink;
   }
 
   get nextPing(): number {
@@ -156,11 +158,20 @@ export class Connection implements Disposable {
     await promise.finally(() => clearTimeout(deadline));
   }
 
+  /** Returns the number of the message on its link, from 1, which ERROR names. Without an open link nothing is sent. */
+  send(message: Uint8Array): number | undefined {
+    const link = this.#openLink;
+    if (link === undefined) return undefined;
+    link.send(message);
+    this.#sent += 1;
+    return this.#sent;
+  }
+
   ping(): void {
     const payload = new Uint8Array(4);
     writeU32(payload, 0, this.#pings);
     this.#pings = (this.#pings + 1) >>> 0;
-    this.link?.send(encodeFrame(FrameType.PING, "", payload));
+    this.send(encodeFrame(FrameType.PING, "", payload));
   }
 
   /** After sleep or a network change: connects at once, or checks that the open link still answers. */
@@ -210,6 +221,10 @@ export class Connection implements Disposable {
     if (kind === "closed") return;
     this.#enter({ kind: "closed" });
     if (kind === "open" || kind === "leaving") this.#events.lost(disconnected());
+  }
+
+  get #openLink(): Link | undefined {
+    return this.#phase.kind === "open" ? this.#phase.link : undefined;
   }
 
   /** Stops the timers of the previous phase, and closes its attempt or link unless the new phase keeps it. */
@@ -263,10 +278,11 @@ export class Connection implements Disposable {
     this.#timeouts = 0;
     this.#failure = undefined;
     this.#pings = 0;
+    this.#sent = 0;
     this.#unanswered = 0;
     const beat = setInterval(() => this.#keepAlive(), this.#times.pingMs);
     this.#enter({ kind: "open", attempt, link, openedAt: this.#options.now() }, beat);
-    if (this.link === link) this.#events.opened();
+    if (this.#openLink === link) this.#events.opened();
   }
 
   // Any message proves that the link works: a PONG may be behind megabytes of output.

@@ -180,8 +180,8 @@ export class SessionSocket implements Disposable {
 
   #subscribe(attachment: AttachedSession | undefined): void {
     if (attachment?.phase !== "idle" || this.#leaving.has(attachment.sessionId)) return;
-    const { link } = this.#connection;
-    link?.send(encodeFrame(FrameType.SUBSCRIBE, attachment.sessionId, attachment.begin()));
+    if (this.#connection.link === undefined) return;
+    this.#connection.send(encodeFrame(FrameType.SUBSCRIBE, attachment.sessionId, attachment.begin()));
   }
 
   #unsubscribe(sessionId: string): void {
@@ -198,7 +198,7 @@ export class SessionSocket implements Disposable {
   }
 
   #send(type: FrameType, payload: Uint8Array = new Uint8Array()): void {
-    this.#connection.link?.send(encodeFrame(type, "", payload));
+    this.#connection.send(encodeFrame(type, "", payload));
   }
 
   /** After a malformed message the link cannot be trusted. */
@@ -239,14 +239,14 @@ export class SessionSocket implements Disposable {
   }
 
   #failed(sessionId: string, payload: Uint8Array): void {
-    const { error, request } = decodeError(payload);
+    const { error, request, frame } = decodeError(payload);
     const attachment = this.#attachments.get(sessionId);
-    // Older servers do not name the request. An ended session is no reason to refuse a SUBSCRIBE.
-    const isLikely = request === undefined && error.code !== "session_not_running";
+    // Older servers name neither. An ended session is no reason to refuse a SUBSCRIBE.
+    const isLikely = request === undefined && frame === undefined && error.code !== "session_not_running";
     if ((request === "subscribe" || isLikely) && attachment?.phase === "subscribing") {
       if (!isFinal(error)) this.#resubscribeLater();
       attachment.refused(error);
-    } else if (request === "subscribe" || !this.#commands.failed(sessionId, error)) {
+    } else if (request === "subscribe" || !this.#commands.failed(sessionId, error, frame)) {
       attachment?.failed(error);
     }
   }

@@ -153,17 +153,22 @@ export type FailedRequest = "subscribe" | "command";
 const ErrorPayload = z.looseObject({
   message: z.string(),
   request: z.enum(["subscribe", "command"]).optional().catch(undefined),
+  frame: z.int().nonnegative().optional().catch(undefined),
 });
 
-/** An ERROR frame has its text in `message`, a REST body in `error`. `request` is absent if it answers no request. */
+/**
+ * An ERROR frame has its text in `message`, a REST body in `error`. `frame` is the number of the message that it answers,
+ * 0 if it answers none; older servers do not say it. `request` is absent for other messages than these two.
+ */
 export function decodeError(payload: Uint8Array): {
   readonly error: ServiceError;
   readonly request: FailedRequest | undefined;
+  readonly frame: number | undefined;
 } {
   const { data } = ErrorPayload.safeParse(decodeJson(payload));
   const message = data?.message ?? "unknown error";
   const error = errorFromBody({ ...data, error: data?.message }, "internal_error", message);
-  return { error, request: data?.request };
+  return { error, request: data?.request, frame: data?.frame };
 }
 
 function parse<T>(type: string, schema: z.ZodType<T>, payload: Uint8Array): T {

@@ -224,7 +224,7 @@ export class SpecifiedLink implements Link {
   /** Errors without a session answer our extensions. Others concern commands: subscriptions are refused here. */
   #error(sessionId: string, payload: Uint8Array): void {
     if (sessionId === "") return;
-    const refusal = { ...Object(decodeJson(payload)), request: "command" };
+    const refusal = { ...Object(decodeJson(payload)), request: "command", frame: undefined };
     this.#tell(FrameType.ERROR, sessionId, encodeJson(refusal));
   }
 

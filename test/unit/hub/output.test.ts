@@ -132,7 +132,9 @@ test("history that cannot be read for a while is reported once and sent when it 
   viewer.subscribe("s", { flags: Stdout | Offsets, from: 0 });
   await viewer.reads(() => viewer.output.length > 0);
   expect(viewer.output).toEqual([[0, "past"]]);
-  expect(viewer.json(FrameType.ERROR)).toEqual([{ message: "no answer", code: "host_unreachable" }]);
+  expect(viewer.json(FrameType.ERROR)).toEqual([
+    { message: "no answer", code: "host_unreachable", frame: 0 },
+  ]);
 });
 
 test("no character is split over two STDOUT frames, and an incomplete one is sent at the end", async () => {
@@ -204,7 +206,9 @@ test("an undecodable screen is read again, and reported once as an internal erro
   session.held = 4;
   viewer.subscribe("s", { flags: Stdout | Offsets, from: 0 });
   await viewer.reads(() => viewer.of(FrameType.RESYNC).length > 0);
-  expect(viewer.json(FrameType.ERROR)).toEqual([{ message: "internal error", code: "internal_error" }]);
+  expect(viewer.json(FrameType.ERROR)).toEqual([
+    { message: "internal error", code: "internal_error", frame: 0 },
+  ]);
   session.print("live");
   await viewer.reads(() => viewer.output.at(-1)?.[1] === "live");
 });

@@ -69,7 +69,7 @@ const FRAMES: Readonly<Record<string, Uint8Array>> = {
   ERROR: encodeFrame(
     FrameType.ERROR,
     "s2",
-    encodeJson({ message: "no session s2", code: "session_not_found" }),
+    encodeJson({ message: "no session s2", code: "session_not_found", frame: 7 }),
   ),
   "PING in the other order": encodeFrame(FrameType.PING, "", new Uint8Array(), "TV"),
   SNAPSHOT_VT: encodeFrame(FrameType.SNAPSHOT_VT, "s1", encodeSnapshot(snapshot)),

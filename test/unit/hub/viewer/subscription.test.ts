@@ -177,7 +177,9 @@ test("viewers learn that the upstream of their session gave up", async () => {
   await viewer.settled();
   session.lose(new ServiceError("session_not_found", "no session s"));
   await viewer.settled();
-  expect(viewer.json(FrameType.ERROR, "s")).toEqual([{ message: "no session s", code: "session_not_found" }]);
+  expect(viewer.json(FrameType.ERROR, "s")).toEqual([
+    { message: "no session s", code: "session_not_found", frame: 0 },
+  ]);
   expect(viewer.viewer.sessionIds).toEqual([]);
 });
 

@@ -53,7 +53,7 @@ test("a PONG follows the outcome of all commands before its PING", async () => {
   const told = viewer.frames.slice(2).map(({ type, payload }) => [type, new TextDecoder().decode(payload)]);
   expect(told).toEqual([
     [FrameType.PONG, "1"],
-    [FrameType.ERROR, '{"message":"internal error","code":"internal_error","request":"command"}'],
+    [FrameType.ERROR, '{"message":"internal error","code":"internal_error","frame":3,"request":"command"}'],
     [FrameType.PONG, "2"],
   ]);
 });
@@ -69,14 +69,13 @@ test("messages that are no frames are answered in their turn, also when they end
   expect(viewer.peer.closed).toBeUndefined();
   commands[0]?.reject(new ServiceError("input_overflow", "no room"));
   await viewer.reads(() => viewer.of(FrameType.ERROR).length === 18);
-  expect(viewer.json(FrameType.ERROR).map((error) => Object(error).code)).toEqual([
-    ...codes,
-    ...Array(16).fill("bad_frame"),
-  ]);
+  const errors = viewer.of(FrameType.ERROR).map(({ payload }) => decodeError(payload));
+  expect(errors.map(({ error: { code } }) => code)).toEqual([...codes, ...Array(16).fill("bad_frame")]);
+  expect(errors.map(({ frame }) => frame)).toEqual(Array.from({ length: 18 }, (_, index) => index + 1));
   expect(viewer.peer.closed).toBe(1002);
 });
 
-test("the ERROR of an invalid request names the request, as that of a failed one does", async () => {
+test("the ERROR of an invalid request names the frame and its kind, as that of a failed one does", async () => {
   const { client } = setUp();
   await using viewer = client();
   viewer.send(FrameType.INPUT_KEY, "s", bytesOf("no_such_key"));
@@ -86,12 +85,12 @@ test("the ERROR of an invalid request names the request, as that of a failed one
   viewer.send(FrameType.HELLO, "", bytesOf("no JSON"));
   await viewer.settled();
   const errors = viewer.of(FrameType.ERROR).map(({ payload }) => decodeError(payload));
-  expect(errors.map(({ error: { code }, request }) => [code, request])).toEqual([
-    ["invalid_request", "command"],
-    ["invalid_request", "command"],
-    ["session_not_found", "command"],
-    ["invalid_request", "subscribe"],
-    ["invalid_request", undefined],
+  expect(errors.map(({ error: { code }, request, frame }) => [frame, code, request])).toEqual([
+    [1, "invalid_request", "command"],
+    [2, "invalid_request", "command"],
+    [3, "session_not_found", "command"],
+    [4, "invalid_request", "subscribe"],
+    [5, "invalid_request", undefined],
   ]);
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FrameType } from "../../../../src/protocol/frame/frame.ts";
+import { encodeJson } from "../../../../src/protocol/frame/payload.ts";
 import { bytesOf, connect } from "../memory-client.ts";
 import { MemoryServer } from "../memory-server.ts";
 
@@ -44,7 +45,35 @@ describe("commands", () => {
     ]);
   });
 
-  test("an error refuses the last of several commands to one session", async () => {
+  test("an error refuses the command whose frame it names, also if others of the session were sent after it", async () => {
+    const server = new MemoryServer();
+    server.isManual = true;
+    server.create("a");
+    using socket = connect(server);
+    await socket.opened(1_000);
+    const written = socket.write("a", bytesOf("x"));
+    const resized = socket.resize("a", { cols: 80, rows: 24 });
+    const refusal = { message: "no room", code: "input_overflow", request: "command" };
+    server.send(FrameType.ERROR, "a", encodeJson({ ...refusal, frame: 2 }));
+    server.isManual = false;
+    await expect(written).rejects.toMatchObject({ code: "input_overflow" });
+    await resized;
+  });
+
+  test("an error that answers no frame refuses none", async () => {
+    const server = new MemoryServer();
+    server.isManual = true;
+    server.create("a");
+    using socket = connect(server);
+    await socket.opened(1_000);
+    const written = socket.write("a", bytesOf("x"));
+    const removed = { message: "the session was removed", code: "session_not_found", frame: 0 };
+    server.send(FrameType.ERROR, "a", encodeJson(removed));
+    server.isManual = false;
+    await written;
+  });
+
+  test("an error of a server that does not number its errors refuses the last of several commands to one session", async () => {
     const server = new MemoryServer();
     server.create("a");
     using socket = connect(server);
