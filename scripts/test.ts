@@ -5,7 +5,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempDisposable, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
@@ -21,7 +21,9 @@ const Report = z.object({
     z.object({
       name: z.string(),
       status: z.string(),
-      assertionResults: z.array(z.object({ status: z.string() })),
+      assertionResults: z.array(
+        z.object({ status: z.string(), fullName: z.string(), failureMessages: z.array(z.string()) }),
+      ),
     }),
   ),
 });
@@ -117,7 +119,14 @@ function judge(report: z.infer<typeof Report> | undefined, code: number): Sum {
     ({ status, assertionResults }) =>
       status === "failed" && !assertionResults.some((result) => result.status === "failed"),
   );
-  for (const { name } of broken) console.log(`${name} failed as a whole and counts as one test`);
+  for (const { name } of broken) console.log(`failed: ${relative(ROOT, name)}, which counts as one test`);
+  for (const { name, assertionResults } of report.testResults) {
+    const failures = assertionResults.filter(({ status }) => status === "failed");
+    for (const { fullName, failureMessages } of failures) {
+      const [reason = ""] = failureMessages.map((message) => message.split("\n", 1)[0]);
+      console.log(`failed: ${relative(ROOT, name)}: ${fullName}: ${reason}`);
+    }
+  }
   const failed = report.numFailedTests + broken.length;
   const sum = {
     passed: report.numPassedTests,
@@ -131,6 +140,6 @@ function judge(report: z.infer<typeof Report> | undefined, code: number): Sum {
 
 /** A failure outside any test. */
 function told(reason: string): { readonly failed: 1 } {
-  console.log(`${reason}: this counts as one failure`);
+  console.log(`failed: ${reason}; this counts as one failure`);
   return { failed: 1 };
 }
