@@ -5,6 +5,7 @@ import { routeHash, sessionRoute } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
 import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
+import { Failure } from "../components/failure.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Select } from "../components/select.tsx";
 import { type IdleLimit, RecordingPlayback } from "./recording-playback.ts";
@@ -52,7 +53,12 @@ export function PlaybackView({
     <section class="playback" aria-label="Recording" onKeyDownCapture={(event) => seekByKey(event, playback)}>
       <div class="playback-screen" style={{ background: open.palette.value.background }}>
         <div class="terminal-pane" ref={pane} />
-        {!playback.isLoaded.value && <output class="splash" aria-label="Loading the recording" />}
+        {playback.loading.value === "under way" && (
+          <output class="splash" aria-label="Loading the recording" />
+        )}
+        {playback.loading.value === "failed" && (
+          <Failure words="The recording was not loaded. Close it and open it again." />
+        )}
       </div>
       <Position playback={playback} />
       <div class="playback-bar">

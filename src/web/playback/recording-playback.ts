@@ -56,8 +56,8 @@ export class RecordingPlayback implements Disposable {
   readonly isPaused: ReadonlySignal<boolean> = this.#isPaused;
   readonly #speed = signal(1);
   readonly speed: ReadonlySignal<number> = this.#speed;
-  readonly #isLoaded = signal(false);
-  readonly isLoaded: ReadonlySignal<boolean> = this.#isLoaded;
+  readonly #loading = signal<"under way" | "done" | "failed">("under way");
+  readonly loading: ReadonlySignal<"under way" | "done" | "failed"> = this.#loading;
   /** At the end of a growing recording: new output is shown at once. */
   readonly #isLive = signal(false);
   readonly isLive: ReadonlySignal<boolean> = this.#isLive;
@@ -86,7 +86,11 @@ export class RecordingPlayback implements Disposable {
     );
     const tick = setInterval(() => this.#tick(), TICK_MS);
     this.#scope.defer(() => clearInterval(tick));
-    void this.#load().catch((error: unknown) => this.#stop.signal.aborted || options.onFailed(error));
+    void this.#load().catch((error: unknown) => {
+      if (this.#stop.signal.aborted) return;
+      this.#loading.value = "failed";
+      options.onFailed(error);
+    });
   }
 
   readonly duration: ReadonlySignal<number> = computed(() => this.#timed.value.at(-1)?.due ?? 0);
@@ -167,7 +171,7 @@ export class RecordingPlayback implements Disposable {
     const { header, events } = await readCast(this.#upToMost(await read(this.#stop.signal)));
     this.#size = TerminalSize.parse({ cols: header.width, rows: header.height });
     for await (const event of events) this.#events.add(event);
-    this.#isLoaded.value = true;
+    this.#loading.value = "done";
     this.#isGrowing = isRunning();
     this.#arrange(startAt);
     if (mayGrow) await this.#grow();
@@ -265,7 +269,7 @@ export class RecordingPlayback implements Disposable {
 
   #tick(): void {
     const timed = this.#timed.peek();
-    if (this.#isLoaded.peek() && timed.length < this.#events.list.length) {
+    if (this.#loading.peek() === "done" && timed.length < this.#events.list.length) {
       const added = this.#events.list.slice(timed.length).map((event) => this.#timeline.next(event));
       this.#timed.value = [...timed, ...added];
       if (this.#isLive.peek()) this.#clock.set({ position: this.duration.peek() });

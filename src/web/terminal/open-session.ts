@@ -324,7 +324,9 @@ export class OpenSession implements Disposable {
   #goOn(): void {
     this.reachability.settle();
     this.retry();
-    if (this.#isRunning || this.#phase.peek().kind === "watching") this.#stream.findPresent();
+    const { kind } = this.#phase.peek();
+    // Also while it opens: the link may return before the permissions are known.
+    if (kind !== "ended" && kind !== "missing") this.#stream.findPresent();
   }
 
   /** When the only remaining window comes to the front, the session takes its size. */

@@ -97,7 +97,7 @@ export class SessionStream implements Disposable {
 
   /** Must be called when the machine is reachable again. */
   findPresent(): void {
-    this.#liveEdge.find();
+    if (this.#attachment !== undefined) this.#liveEdge.find();
   }
 
   /** Reports input, whose effect the person wants to see. */

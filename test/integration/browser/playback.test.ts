@@ -202,3 +202,17 @@ test("the output of a session that ends while its recording loads is played as w
   await slider.press("End");
   await expect.poll(() => screen(page)).toContain("late");
 });
+
+test("a recording that cannot be loaded, and a refused copy, are told", async () => {
+  await using page = await stage().chromium.open(stage().server.url);
+  const id = await page.start("sh -c 'echo once'");
+  await page.phase("ended");
+  await page.page.route(`**/api/sessions/${id}/recording*`, (route) => route.abort());
+  await page.page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))");
+  await page.button("Play").click();
+  const view = page.page.getByRole("region", { name: "Recording" });
+  await view.getByText("The recording was not loaded").waitFor();
+  expect(await view.getByLabel("Loading the recording").count()).toBe(0);
+  await view.getByRole("button", { name: "Copy a link to this time" }).click();
+  await view.getByRole("button", { name: "The browser refused to copy" }).waitFor();
+});

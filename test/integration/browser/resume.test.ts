@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bestTime } from "../harness/best-time.ts";
+import { ask } from "../harness/http.ts";
 import { countedText, goesOn, startCounting } from "./counting.ts";
 import { useStage } from "./stage.ts";
 
@@ -138,4 +139,31 @@ test("a program's queries during an outage are not answered afterwards", async (
   await page.connection("open");
   await page.enter("echo clean-$((1 + 1))");
   await page.shows(/\nready> echo clean-\$\(\(1 \+ 1\)\)\nclean-2\n/);
+});
+
+test("a program's queries are answered after the server was away while the page opened the session", async () => {
+  const { server, chromium } = stage();
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
+  const go = join(folder.path, "go");
+  const program = `until test -e ${go}; do sleep 0.05; done; stty raw -echo; printf '\\033[6n'; head -c 6 >/dev/null; stty sane; echo; echo answered`;
+  const id = await server.create(["sh", "-c", program], "asks");
+  await using page = await chromium.open(server.url);
+  const permitted = Promise.withResolvers<void>();
+  await page.page.route("**/api/auth/verify", async (route) => {
+    await permitted.promise;
+    await route.continue();
+  });
+  await page.page.goto(`${server.url}/#/s/${id}`);
+  await page.page.reload();
+  const viewers = async (): Promise<unknown> => (await ask(server.url, `/api/sessions/${id}`)).json.viewers;
+  await expect.poll(viewers).toBe(1);
+  await page.connection("open");
+  await server.kill();
+  await page.connection("waiting");
+  await server.start();
+  await page.connection("open");
+  permitted.resolve();
+  await page.phase("running");
+  await writeFile(go, "");
+  await page.shows("\nanswered");
 });
