@@ -88,11 +88,8 @@ export const CLIENT_MAX_MISSED_PONGS = 2;
 export const PAGE_PING_INTERVAL_MS = 1_600;
 /** Time for an answer on a link after sleep or a network change, or before the link is left. */
 export const CLIENT_PROBE_TIMEOUT_MS = 5_000;
-/**
- * Timeout of the first attempt to connect, doubled after each timeout up to CONNECT_TIMEOUT_MS: where an address leads to one of
- * several machines and one of them is silent, the next attempt may reach another.
- */
-export const CONNECT_TRY_MS = 2_000;
+/** Time without an answer after which a second attempt to connect begins beside the first; twice as long until the third. */
+export const CONNECT_HEDGE_MS = 2_000;
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** Delay of the first reconnect after a stable link; further ones wait RETRY_FIRST_MS and longer. */
 export const RECONNECT_QUICK_MS = 50;

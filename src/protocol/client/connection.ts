@@ -1,5 +1,6 @@
 import { Backoff } from "../../lib/async/backoff.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
+import { hedged } from "../../lib/async/hedged.ts";
 import { succeeded } from "../../lib/async/succeeded.ts";
 import { ServiceError } from "../errors.ts";
 import { encodeFrame, FrameType, writeU32 } from "../frame/frame.ts";
@@ -9,8 +10,8 @@ import {
   CLIENT_MAX_MISSED_PONGS,
   CLIENT_PING_INTERVAL_MS,
   CLIENT_PROBE_TIMEOUT_MS,
+  CONNECT_HEDGE_MS,
   CONNECT_TIMEOUT_MS,
-  CONNECT_TRY_MS,
   PLANNED_RESTART_MS,
   RECONNECT_AWAITED_MS,
   RECONNECT_PLANNED_MS,
@@ -19,7 +20,7 @@ import {
   RETRY_MAX_MS,
   STABLE_LINK_MS,
 } from "../limits.ts";
-import type { Link, LinkHandlers, OpenLink } from "./link.ts";
+import type { Link, LinkClose, OpenLink } from "./link.ts";
 import { asServiceError, disconnected, isFinal } from "./link.ts";
 
 /** `until`: time of the next attempt, in milliseconds since the epoch. `error`: the reason for the missing link. */
@@ -35,8 +36,8 @@ export type ConnectionState =
 
 /** In milliseconds. */
 const TIMES = {
-  /** Timeout of an attempt, doubled after each timeout up to `connectMs`. */
-  tryMs: CONNECT_TRY_MS,
+  /** Time without an answer after which the link is attempted once more beside it. */
+  hedgeMs: CONNECT_HEDGE_MS,
   connectMs: CONNECT_TIMEOUT_MS,
   pingMs: CLIENT_PING_INTERVAL_MS,
   probeMs: CLIENT_PROBE_TIMEOUT_MS,
@@ -104,8 +105,6 @@ export class Connection implements Disposable {
   #planned: Timer | undefined;
   /** The next attempt is the first after a stable link, or the first of all. */
   #isQuick = true;
-  /** Attempts since the last link that timed out. */
-  #timeouts = 0;
   /** Why there is no link, once the server was silent or an attempt has failed. A link that was closed may be back at once. */
   #failure: ServiceError | undefined;
   #pings = 0;
@@ -255,27 +254,30 @@ export class Connection implements Disposable {
       if (this.#phase.kind === "connecting") this.#failure = error;
       this.fail(error);
     };
-    const { connectMs, tryMs } = this.#times;
-    const longestMs = Math.min(tryMs * 2 ** this.#timeouts, connectMs);
-    const late = setTimeout(() => {
-      this.#timeouts += 1;
-      fail(new ServiceError("host_unreachable", `no answer within ${longestMs} ms`));
-    }, longestMs);
+    const { connectMs } = this.#times;
+    const late = setTimeout(
+      () => fail(new ServiceError("host_unreachable", `no answer within ${connectMs} ms`)),
+      connectMs,
+    );
     this.#enter({ kind: "connecting", attempt }, late);
-    const handlers: LinkHandlers = {
-      onMessage: (message) => void (isCurrent() && this.#received(message)),
-      onClose: ({ code, text }) => {
+    const open = (own: AbortSignal): Promise<Link> => {
+      const isHeard = (): boolean => isCurrent() && !own.aborted;
+      const onMessage = (message: Uint8Array): void => void (isHeard() && this.#received(message));
+      const onClose = ({ code, text }: LinkClose): void => {
         const reason = text === "" ? "" : `: ${text}`;
-        fail(new ServiceError("host_unreachable", `the connection was closed (${code}${reason})`));
-      },
+        if (isHeard())
+          fail(new ServiceError("host_unreachable", `the connection was closed (${code}${reason})`));
+      };
+      return this.#options.open({ onMessage, onClose }, own);
     };
-    this.#options
-      .open(handlers, signal)
-      .then((link) => (isCurrent() ? this.#opened(attempt, link) : link.close()), fail);
+    const hedge = { firstMs: this.#times.hedgeMs, isFinal: isFinalError, discard };
+    hedged(open, { ...hedge, signal }).then(
+      (link) => (isCurrent() ? this.#opened(attempt, link) : link.close()),
+      fail,
+    );
   }
 
   #opened(attempt: AbortController, link: Link): void {
-    this.#timeouts = 0;
     this.#failure = undefined;
     this.#pings = 0;
     this.#sent = 0;
@@ -358,4 +360,12 @@ export class Connection implements Disposable {
     this.#isQuick = true;
     this.#backoff.reset();
   }
+}
+
+function isFinalError(error: unknown): boolean {
+  return isFinal(asServiceError(error));
+}
+
+function discard(link: Link): void {
+  link.close();
 }

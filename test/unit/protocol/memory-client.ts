@@ -10,7 +10,7 @@ import type { Subscribed } from "../../../src/protocol/frame/payload.ts";
 import type { MemoryServer } from "./memory-server.ts";
 
 export const times = {
-  ...{ connectMs: 5_000, tryMs: 5_000, pingMs: 20_000, probeMs: 5_000, stableMs: 0 },
+  ...{ connectMs: 5_000, hedgeMs: 5_000, pingMs: 20_000, probeMs: 5_000, stableMs: 0 },
   ...{ quickMs: 0, firstMs: 0, maxMs: 1 },
 };
 
