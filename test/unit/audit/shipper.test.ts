@@ -77,7 +77,7 @@ test("a receiver that never answers does not prevent a stop", async () => {
   shipper.ship(lines(5));
   const start = performance.now();
   await shipper[Symbol.asyncDispose]();
-  expect(performance.now() - start).toBeLessThan(4_000);
+  expect(performance.now() - start).toBeLessThan(15_000);
   expect(said).toEqual(["audit lines not shipped"]);
   expect(shipper.counts).toEqual({ shipped: 0, dropped: 5 });
 });
