@@ -4,7 +4,7 @@ import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { CHANGE_TIMEOUT_MS } from "./kubectl.ts";
 import type { KubernetesCluster } from "./kubernetes-cluster.ts";
-import { longest, type Stall, StallWatch } from "./stall-watch.ts";
+import { type Stall, StallWatch } from "./stall-watch.ts";
 import { SteadyOracle } from "./steady-oracle.ts";
 
 /** Little enough that hundreds of viewers keep no core busy; the stream lasts for more than three minutes. */
@@ -38,15 +38,12 @@ export class Show implements Disposable {
     const oracle = new SteadyOracle({ bytes: STREAM_BYTES }, PIECE_BYTES);
     const { id } = await client.api.create({ command: [...oracle.command], remoteId });
     const checkers = Array.from({ length: viewerCount }, () => new OracleChecker());
-    const viewers: TerminalClient[] = [];
-    const watches = checkers.map(
-      (checker, index) => new StallWatch(checker, () => viewers[index]?.reconnects ?? 0),
-    );
+    const watches = checkers.map((checker) => new StallWatch(checker));
     using stack = new DisposableStack();
-    const attaching = watches.map(async (checker, index) => {
-      viewers[index] = stack.use(await client.attach(id, { checker, hasScreen: false, keptBytes: 0 }));
-    });
-    await Promise.all(attaching);
+    const attaching = watches.map(async (checker) =>
+      stack.use(await client.attach(id, { checker, hasScreen: false, keptBytes: 0 })),
+    );
+    const viewers = await Promise.all(attaching);
     const show = new Show({ cluster, remoteId, oracle, checkers, watches, viewers });
     await show.goesOn();
     stack.move();
@@ -59,12 +56,12 @@ export class Show implements Disposable {
 
   /** The longest wait of a viewer for output. */
   get worst(): Stall {
-    return longest(this.#parts.watches.map(({ worst }) => worst));
+    return longest(this.#parts.watches);
   }
 
-  /** The longest wait without a reconnect: what the machine, and not the product, makes all of them wait. */
-  get worstConnected(): Stall {
-    return longest(this.#parts.watches.map(({ worstConnected }) => worstConnected));
+  /** The longest wait of a viewer that kept its link: what the machine, and not the product, makes all of them wait. */
+  get worstOfStaying(): Stall {
+    return longest(this.#parts.watches.filter((_, index) => this.viewers[index]?.reconnects === 0));
   }
 
   get reconnects(): number {
@@ -93,4 +90,9 @@ export class Show implements Disposable {
   [Symbol.dispose](): void {
     for (const viewer of this.viewers) viewer[Symbol.dispose]();
   }
+}
+
+function longest(watches: readonly StallWatch[]): Stall {
+  const stalls = watches.map(({ worst }) => worst);
+  return stalls.reduce((worst, stall) => (stall.ms > worst.ms ? stall : worst), { beganMs: 0, ms: 0 });
 }
