@@ -49,10 +49,6 @@ export async function openLink(
     if (isOpen) handlers.onClose({ code, text });
   });
   await opened(socket, target, signal);
-  if (signal.aborted) {
-    socket.terminate();
-    throw givenUp();
-  }
   return {
     send: (message) => {
       if (socket.readyState === WebSocket.OPEN) socket.send(message, { binary: true, compress: false });

@@ -144,8 +144,8 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two HQs", () => 
   }
 
   /**
-   * Resolves with the longest wait of a viewer, in ms, beyond that of viewers that kept their links: the busy machine makes
-   * everyone wait. The end does not count, because the rest arrives at once for all of them.
+   * Resolves with the longest wait, in ms, of viewers that kept their links, or of a viewer beyond that, whichever is longer:
+   * the busy machine makes everyone wait. The end does not count, because the rest arrives at once for all of them.
    */
   async function finish(show: Show, what: string): Promise<number> {
     const [{ ms }, staying] = [show.worst, show.worstOfStaying];
@@ -155,8 +155,7 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two HQs", () => 
     );
     await show.finish();
     expect(show.reconnects).toBeGreaterThan(0);
-    expect(staying.ms).toBeLessThan(WORST_STALL_OF_LOSS_MS);
-    return ms - staying.ms;
+    return Math.max(staying.ms, ms - staying.ms);
   }
 
   async function stallOfDrain(): Promise<number> {
