@@ -8,6 +8,9 @@ const MAX_WRITE_CHARACTERS = 256 * 1024;
 /** `due`: when it is played. */
 export type TimedEvent = CastFileEvent & { readonly due: number };
 
+/** Times are whole microseconds, as in recordings: browsers round the values of sliders, and sums of fractions drift. */
+const TICKS_PER_S = 1e6;
+
 /** When each event is played if pauses are cut to `idleLimit` seconds. */
 export class Timeline {
   readonly #idleLimit: number;
@@ -20,7 +23,8 @@ export class Timeline {
 
   /** To be called for each event, in order. */
   next(event: CastFileEvent): TimedEvent {
-    this.#due += Math.min(Math.max(0, event.time - this.#last), this.#idleLimit);
+    const due = this.#due + Math.min(Math.max(0, event.time - this.#last), this.#idleLimit);
+    this.#due = Math.round(due * TICKS_PER_S) / TICKS_PER_S;
     this.#last = Math.max(this.#last, event.time);
     return { ...event, due: this.#due };
   }

@@ -311,12 +311,12 @@ function written(emulator: Emulator, bytes: Uint8Array): Promise<void> {
 
 function recordingTime(timed: readonly TimedEvent[], position: number): number {
   const before = timed.findLast(({ due }) => due <= position);
-  return before === undefined ? position : before.time + position - before.due;
+  return before === undefined ? position : before.time + (position - before.due);
 }
 
 function positionAt(timed: readonly TimedEvent[], time: number): number {
   const before = timed.findLast((event) => event.time <= time);
   const after = timed.find((event) => event.time > time);
   if (before === undefined) return Math.min(time, after?.due ?? 0);
-  return Math.min(before.due + time - before.time, after?.due ?? before.due);
+  return Math.min(before.due + (time - before.time), after?.due ?? before.due);
 }

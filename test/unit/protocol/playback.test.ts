@@ -43,6 +43,17 @@ describe("the reader", () => {
   );
 });
 
+test("without cut pauses each event is due at its recorded time to the digit, however many there are", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 1e12 }), { maxLength: 50 }), (microseconds) => {
+      const timeline = new Timeline();
+      for (const time of microseconds.sort((a, b) => a - b).map((each) => each / 1e6)) {
+        expect(timeline.next({ time, code: "o", data: "" }).due).toBe(time);
+      }
+    }),
+  );
+});
+
 describe("the player", () => {
   type Played = { readonly at: number; readonly text: string };
   type Script = {
