@@ -69,12 +69,16 @@ type ConnectionEvents = {
   readonly lost: (error: ServiceError) => void;
 };
 
-/** `attempt` identifies a link while it is opened and afterwards. A link in `leaving` only receives. */
+/**
+ * `attempt` identifies a link while it is opened and afterwards; its abort ends the attempt or closes the link. A link in
+ * `leaving` only receives. `next` succeeds a link that is to be left.
+ */
 type Phase =
-  | { readonly kind: "connecting"; readonly attempt: AbortController }
+  | { readonly kind: "connecting"; readonly attempt: AbortController; readonly next?: undefined }
   | {
       readonly kind: "open" | "leaving";
       readonly attempt: AbortController;
+      readonly next?: AbortController | undefined;
       readonly link: Link;
       readonly openedAt: number;
     }
@@ -88,7 +92,8 @@ type Restart = { isPlanned: boolean; readonly awaitedUntil: number };
 
 /**
  * One link at a time, opened at once and again after each loss, until it is disposed of or the server refuses for good. A
- * link is lost when it closes, or when nothing arrives for two PINGs.
+ * link is lost when it closes, or when nothing arrives for two PINGs. Before an announced restart the next link is opened
+ * beside the one that is left.
  */
 export class Connection implements Disposable {
   readonly #options: Required<Omit<ConnectionOptions, "times">>;
@@ -188,16 +193,19 @@ export class Connection implements Disposable {
     this.#failure = undefined;
     this.#startOver();
     this.fail(disconnected());
-    if (this.#phase.kind === "waiting") this.#connect();
+    if (this.#phase.kind === "waiting" || this.#phase.kind === "connecting") this.#connect();
   }
 
-  /** After GOAWAY: leaves the link after a random delay, and opens another. The first announcement counts. */
+  /**
+   * After GOAWAY: opens another link after a random delay, and leaves this one for it, or without it if nothing else answers.
+   * The first announcement counts.
+   */
   moveLater({ afterMs, jitterMs }: Pick<GoAway, "afterMs" | "jitterMs">): void {
     if (this.#phase.kind !== "open" || this.#restart !== undefined) return;
     const delayMs = afterMs + this.#options.random() * jitterMs;
     const restart = { isPlanned: true, awaitedUntil: this.#options.now() + delayMs + AWAITED_RESTART_MS };
     this.#restart = restart;
-    this.#timers.push(setTimeout(() => void this.#leave(), delayMs));
+    this.#timers.push(setTimeout(() => this.#move(), delayMs));
     this.#planned = setTimeout(() => {
       restart.isPlanned = false;
       this.#states.emit(this.state);
@@ -211,6 +219,7 @@ export class Connection implements Disposable {
     const wasOpen = phase.kind !== "connecting";
     if (wasOpen && this.#isStable(phase)) this.#startOver();
     if (isFinal(error)) this.#enter({ kind: "closed", error });
+    else if (phase.next !== undefined) this.#enter({ kind: "connecting", attempt: phase.next });
     else this.#wait(error);
     if (wasOpen) this.#events.lost(error);
   }
@@ -226,7 +235,7 @@ export class Connection implements Disposable {
     return this.#phase.kind === "open" ? this.#phase.link : undefined;
   }
 
-  /** Stops the timers of the previous phase, and closes its attempt or link unless the new phase keeps it. */
+  /** Stops the timers of the previous phase, and ends its attempts and closes its links unless the new phase keeps them. */
   #enter(phase: Phase, ...timers: Timer[]): void {
     const before = this.#phase;
     for (const timer of [...this.#timers, this.#probe]) clearTimeout(timer);
@@ -237,44 +246,60 @@ export class Connection implements Disposable {
       clearTimeout(this.#planned);
       this.#restart = undefined;
     }
-    if ("attempt" in before && !("attempt" in phase && phase.attempt === before.attempt)) {
-      if (before.kind === "connecting") before.attempt.abort();
-      else before.link.close();
-    }
+    const kept = attemptsOf(phase);
+    for (const attempt of attemptsOf(before)) if (!kept.includes(attempt)) attempt.abort();
     this.#states.emit(this.state);
   }
 
   #connect(): void {
     const attempt = new AbortController();
+    this.#enter({ kind: "connecting", attempt });
+    this.#attempt(attempt);
+  }
+
+  #attempt(attempt: AbortController): void {
     const { signal } = attempt;
-    const isCurrent = (): boolean => "attempt" in this.#phase && this.#phase.attempt === attempt;
-    const fail = (cause: unknown): void => {
-      if (!isCurrent()) return;
-      const error = asServiceError(cause);
-      if (this.#phase.kind === "connecting") this.#failure = error;
-      this.fail(error);
+    const { connectMs, hedgeMs } = this.#times;
+    const failed = (cause: unknown): void => {
+      if (!signal.aborted) this.#failed(attempt, asServiceError(cause));
     };
-    const { connectMs } = this.#times;
     const late = setTimeout(
-      () => fail(new ServiceError("host_unreachable", `no answer within ${connectMs} ms`)),
+      () => failed(new ServiceError("host_unreachable", `no answer within ${connectMs} ms`)),
       connectMs,
     );
-    this.#enter({ kind: "connecting", attempt }, late);
+    signal.addEventListener("abort", () => clearTimeout(late));
     const open = (own: AbortSignal): Promise<Link> => {
-      const isHeard = (): boolean => isCurrent() && !own.aborted;
-      const onMessage = (message: Uint8Array): void => void (isHeard() && this.#received(message));
+      const isHeard = (): boolean => !signal.aborted && !own.aborted;
+      const onMessage = (message: Uint8Array): void => void (isHeard() && this.#received(attempt, message));
       const onClose = ({ code, text }: LinkClose): void => {
-        const reason = text === "" ? "" : `: ${text}`;
-        if (isHeard())
-          fail(new ServiceError("host_unreachable", `the connection was closed (${code}${reason})`));
+        const reason = `the connection was closed (${code}${text === "" ? "" : `: ${text}`})`;
+        if (isHeard()) failed(new ServiceError("host_unreachable", reason));
       };
       return this.#options.open({ onMessage, onClose }, own);
     };
-    const hedge = { firstMs: this.#times.hedgeMs, isFinal: isFinalError, discard };
-    hedged(open, { ...hedge, signal }).then(
-      (link) => (isCurrent() ? this.#opened(attempt, link) : link.close()),
-      fail,
-    );
+    const opened = (link: Link): void => {
+      clearTimeout(late);
+      if (signal.aborted) link.close();
+      signal.addEventListener("abort", () => link.close());
+      if (this.#isCurrent(attempt)) this.#opened(attempt, link);
+      else if (!signal.aborted) void this.#leave({ attempt, link });
+    };
+    hedged(open, { firstMs: hedgeMs, signal, isFinal: isFinalError, discard }).then(opened, failed);
+  }
+
+  #isCurrent(attempt: AbortController): boolean {
+    return "attempt" in this.#phase && this.#phase.attempt === attempt;
+  }
+
+  /** An attempt has failed, or its link was closed. */
+  #failed(attempt: AbortController, error: ServiceError): void {
+    if (this.#isCurrent(attempt)) {
+      if (this.#phase.kind === "connecting") this.#failure = error;
+      this.fail(error);
+    } else {
+      attempt.abort();
+      void this.#leave();
+    }
   }
 
   #opened(attempt: AbortController, link: Link): void {
@@ -288,7 +313,8 @@ export class Connection implements Disposable {
   }
 
   // Any message proves that the link works: a PONG may be behind megabytes of output.
-  #received(message: Uint8Array): void {
+  #received(attempt: AbortController, message: Uint8Array): void {
+    if (!this.#isCurrent(attempt)) return;
     this.#unanswered = 0;
     clearTimeout(this.#probe);
     this.#probe = undefined;
@@ -315,23 +341,31 @@ export class Connection implements Disposable {
     this.fail(this.#failure);
   }
 
-  /** Stops sending, but still receives until all answers have arrived; then opens another link. */
-  async #leave(): Promise<void> {
+  /** Opens the next link. A server that sends every client away is not asked again at once. */
+  #move(): void {
+    const phase = this.#phase;
+    if (phase.kind !== "open") return;
+    if (!this.#isStable(phase)) return void this.#leave();
+    const next = new AbortController();
+    this.#phase = { ...phase, next };
+    this.#attempt(next);
+  }
+
+  /** Stops sending, but still receives until all answers have arrived; then continues on the next link, or opens one. */
+  async #leave(next?: { readonly attempt: AbortController; readonly link: Link }): Promise<void> {
     const phase = this.#phase;
     if (phase.kind !== "open") return;
     const answered = succeeded(this.#events.leaving());
-    const leaving = { ...phase, kind: "leaving" } as const;
+    const successor = next?.attempt ?? (this.#isStable(phase) ? new AbortController() : undefined);
+    const leaving: Phase = { ...phase, kind: "leaving", next: successor };
     this.#enter(leaving);
     if (this.#phase === leaving) this.#awaitMessage();
-    if (!(await answered) || this.#phase !== leaving) return;
-    if (this.#isStable(leaving)) {
-      this.#startOver();
-      this.#connect();
-    } else {
-      // A server that sends every client away is not asked again at once.
-      this.#wait(disconnected());
-    }
-    this.#events.lost(disconnected());
+    await answered;
+    if (this.#phase === leaving) this.fail(disconnected());
+    if (successor === undefined || !this.#isCurrent(successor)) return;
+    if (next === undefined) this.#attempt(successor);
+    else if (successor.signal.aborted) this.#connect();
+    else this.#opened(successor, next.link);
   }
 
   #wait(error: ServiceError): void {
@@ -360,6 +394,11 @@ export class Connection implements Disposable {
     this.#isQuick = true;
     this.#backoff.reset();
   }
+}
+
+/** Those that a phase keeps alive. */
+function attemptsOf(phase: Phase): readonly AbortController[] {
+  return "attempt" in phase ? [phase.attempt, phase.next].filter((attempt) => attempt !== undefined) : [];
 }
 
 function isFinalError(error: unknown): boolean {

@@ -11,6 +11,8 @@ import { bytesOf, collect, connect, times } from "../memory-client.ts";
 import { MemoryServer } from "../memory-server.ts";
 
 const AT_ONCE = { afterMs: 0, jitterMs: 0, reason: "restart" };
+/** No other server answers yet. */
+const REFUSED = new Error("connection refused");
 
 function statesOf(socket: SessionSocket): ConnectionState[] {
   const states: ConnectionState[] = [];
@@ -40,12 +42,90 @@ test("after GOAWAY a client opens another link and continues at its byte, and it
   expect(server.links.map(({ isOpen }) => isOpen)).toEqual([false, true]);
 });
 
+/** A client on its first link that attempts the next one, which answers when `answer` is called. */
+async function slowToAnswer() {
+  const server = new MemoryServer();
+  const session = server.create("a", bytesOf("one "));
+  const gate = Promise.withResolvers<void>();
+  let attempts = 0;
+  const open: OpenLink = async (handlers, signal) => {
+    attempts += 1;
+    if (attempts > 1) await gate.promise;
+    return await server.open(handlers, signal);
+  };
+  const socket = connect(server, { open });
+  const { seen, handlers } = collect();
+  socket.attach("a", { from: 0 }, handlers);
+  await until(() => seen.bytes.length === 4);
+  const [first] = server.links;
+  if (first === undefined) throw new Error("there is no link");
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  await until(() => attempts === 2);
+  const shows = async (text: string): Promise<void> => {
+    session.output = bytesOf(text);
+    server.feed();
+    await until(() => seen.bytes.length === text.length);
+    expect(new TextDecoder().decode(new Uint8Array(seen.bytes))).toBe(text);
+  };
+  return { server, socket, input: session.input, shows, first, answer: gate.resolve };
+}
+
+test("until the next server answers the link that is left is used as before", async () => {
+  const { server, socket, input, shows, first, answer } = await slowToAnswer();
+  using _ = socket;
+  const states = statesOf(socket);
+  await socket.write("a", bytesOf("typed"));
+  await shows("one two ");
+  expect({ input, states }).toEqual({ input: [bytesOf("typed")], states: [] });
+  answer();
+  await until(() => !first.isOpen && socket.state.kind === "open");
+  await socket.write("a", bytesOf("again"));
+  await shows("one two three");
+  expect(server.link.received.filter(({ type }) => type === FrameType.INPUT_TEXT)).toHaveLength(1);
+  expect(server.opens).toBe(2);
+});
+
+test("a link that is lost while the next one is attempted is replaced by that attempt", async () => {
+  const { server, socket, shows, first, answer } = await slowToAnswer();
+  using _ = socket;
+  first.cut();
+  expect(socket.state).toEqual({ kind: "connecting", isPlanned: true });
+  answer();
+  await shows("one two ");
+  expect(server.opens).toBe(2);
+});
+
+test("a next link that is lost while the answers on the first are awaited is replaced by another", async () => {
+  const { server, socket, shows, first, answer } = await slowToAnswer();
+  using _ = socket;
+  server.isManual = true;
+  const typed = socket.write("a", bytesOf("before"));
+  answer();
+  await until(() => server.links.length === 2 && socket.state.kind === "connecting");
+  server.link.cut();
+  server.isManual = false;
+  first.deliver(first.outgoing.length);
+  await typed;
+  await until(() => server.links.length === 3 && socket.state.kind === "open");
+  await shows("one two ");
+});
+
+test("a client that is disposed of while its next link opens closes both", async () => {
+  const { server, socket, first, answer } = await slowToAnswer();
+  socket[Symbol.dispose]();
+  answer();
+  await until(() => server.links.length === 2);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([first.isOpen, server.link.isOpen]).toEqual([false, false]);
+});
+
 test("a client that leaves its link awaits the answers to earlier input, and refuses further input", async () => {
   const server = new MemoryServer();
   const { input } = server.create("a");
   using socket = connect(server);
   await socket.opened(1_000);
   server.isManual = true;
+  server.refusal = REFUSED;
   const typed = socket.write("a", bytesOf("before"));
   server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
   server.link.deliver(1);
@@ -53,6 +133,7 @@ test("a client that leaves its link awaits the answers to earlier input, and ref
   await expect(socket.write("a", bytesOf("while"))).rejects.toMatchObject({ code: "host_unreachable" });
   expect(server.links).toHaveLength(1);
   server.isManual = false;
+  server.refusal = undefined;
   server.link.deliver(server.link.outgoing.length);
   await typed;
   await until(() => server.links.length === 2 && socket.state.kind === "open");
@@ -66,11 +147,13 @@ test("a silent server is awaited no longer while its link is left than after a P
   using socket = connect(server, { times: { ...times, probeMs: 1 } });
   await socket.opened(1_000);
   server.isManual = true;
+  server.refusal = REFUSED;
   const typed = socket.write("a", bytesOf("before"));
   server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
   server.link.deliver(1);
   await expect(typed).rejects.toMatchObject({ message: expect.stringContaining("may not have arrived") });
   server.isManual = false;
+  server.refusal = undefined;
   await until(() => server.links.length === 2 && socket.state.kind === "open");
 });
 
@@ -84,6 +167,7 @@ test("a server that still sends messages while its link is left is awaited", asy
   using stack = new DisposableStack();
   stack.defer(() => vi.useRealTimers());
   server.isManual = true;
+  server.refusal = REFUSED;
   const typed = socket.write("a", bytesOf("before"));
   server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
   server.link.deliver(1);
@@ -109,7 +193,7 @@ test("during an announced restart attempts are frequent and the state stays plan
   const states = statesOf(socket);
   server.send(FrameType.GOAWAY, "", encodeJson({ afterMs: 60_000, jitterMs: 0, reason: "restart" }));
   await until(() => server.link.outgoing.length === 0);
-  server.refusal = new Error("connection refused");
+  server.refusal = REFUSED;
   server.link.cut();
   await until(() => states.filter(({ kind }) => kind === "waiting").length >= 3);
   server.refusal = undefined;
@@ -169,7 +253,7 @@ test("a restart is planned for 2 s, which is reported at their end, and awaited 
   const pauses = { quickMs: 1, firstMs: 10, maxMs: 15_000 };
   const socket = stack.use(connect(server, { times: { ...times, ...pauses }, random: () => 0 }));
   await socket.opened(1_000);
-  server.refusal = new Error("connection refused");
+  server.refusal = REFUSED;
   const planned: boolean[] = [];
   const waits: number[] = [];
   socket.onState((state) => {
