@@ -41,24 +41,30 @@ export class RedisSentinels implements AsyncDisposable {
 
   static async start(): Promise<RedisSentinels> {
     await using stack = new AsyncDisposableStack();
-    const more = ["--masterauth", REDIS_PASSWORD];
+    const more = ["--masterauth", REDIS_PASSWORD, "--repl-diskless-sync-delay", "0"];
     const master = stack.use(await RedisServer.start({ more }));
     const network = stack.use(await CutProxy.open(master.host.port));
     const of = ["--replicaof", "127.0.0.1", `${master.host.port}`];
     const replica = stack.use(await RedisServer.start({ more: [...more, ...of] }));
+    // A Sentinel asks the master for its replicas at its start, and then only every 10 s.
+    await isCurrent(replica);
     const ports: number[] = [];
     const known = Number(new URL(network.url).port);
     for (let number = 0; number < 3; number++) ports.push(await startSentinel(stack, known));
     return new RedisSentinels({ master, replica, network }, ports, stack.move());
   }
 
+  /** Kills the master once it can be replaced. Sentinels never promote a replica that had lost it for 5 s before. */
+  async kill(): Promise<void> {
+    await isCurrent(this.replica);
+    for (const port of this.#ports) await eventually(() => knowsAll(port), "a Sentinel that knows all");
+    await this.master.kill();
+  }
+
   /** From now on they replace a lost master; before that they wait. */
   async watch(): Promise<void> {
-    for (const port of this.#ports) {
-      await eventually(() => knowsAll(port), "a Sentinel that knows all");
-      const set = ["SET", MASTER, "down-after-milliseconds", "500"];
-      await askSentinel(port, (redis) => redis.call("SENTINEL", ...set));
-    }
+    const set = ["SET", MASTER, "down-after-milliseconds", "500"];
+    for (const port of this.#ports) await askSentinel(port, (redis) => redis.call("SENTINEL", ...set));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -117,6 +123,11 @@ async function askSentinel<T>(port: number, question: (redis: Redis) => Promise<
   } finally {
     redis.disconnect();
   }
+}
+
+async function isCurrent(replica: RedisServer): Promise<void> {
+  const info = () => replica.ask((redis) => redis.info("replication"));
+  await eventually(async () => (await info()).includes("master_link_status:up") || undefined, "the replica");
 }
 
 /** The other two Sentinels and the replica. */

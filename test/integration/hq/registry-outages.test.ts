@@ -143,7 +143,7 @@ test.each<Outage & { readonly name: string }>([
   { name: "cut off", begin: () => redis.network.cut(), end: () => redis.network.mend() },
   { name: "a replica", begin: replicaOf("127.0.0.1", "9"), end: replicaOf("no", "one") },
   { name: "unwilling to write", begin: needReplicas(2), end: needReplicas(0) },
-  { name: "dead, and replaced by Sentinels", begin: () => redis.master.kill(), end: () => redis.watch() },
+  { name: "dead, and replaced by Sentinels", begin: () => redis.kill(), end: () => redis.watch() },
 ])("a Redis that is $name takes nothing away that is known, and is used again by itself", async (outage) => {
   await survives(group, outage);
 });
