@@ -35,18 +35,22 @@ async function drag(
 }
 
 /** Two fingers whose distance changes by that factor. */
-async function pinch({ page }: PageDriver, scale: number): Promise<void> {
+async function pinch(
+  { page }: PageDriver,
+  scale: number,
+  end: "touchEnd" | "touchCancel" = "touchEnd",
+): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const apart = scale > 1 ? 50 : 200;
   const at = (distance: number) => [
     { x: 195 - distance / 2, y: 300, id: 1 },
     { x: 195 + distance / 2, y: 300, id: 2 },
   ];
-  const send = async (type: "touchStart" | "touchMove" | "touchEnd", touchPoints: ReturnType<typeof at>) =>
+  const send = async (type: "touchStart" | "touchMove" | typeof end, touchPoints: ReturnType<typeof at>) =>
     void (await session.send("Input.dispatchTouchEvent", { type, touchPoints }));
   await send("touchStart", at(apart));
   for (const step of [0.25, 0.5, 0.75, 1]) await send("touchMove", at(apart * (1 + (scale - 1) * step)));
-  await send("touchEnd", []);
+  await send(end, []);
 }
 
 /** Over the middle of the terminal, in steps of 20 pixels. */
@@ -204,6 +208,9 @@ test("a session of another size is panned with one finger and zoomed with two", 
   const before = await width();
   await pinch(page, 2);
   await expect.poll(width).toBeGreaterThan(1.5 * before);
+  const zoomed = await width();
+  await pinch(page, 1.5, "touchCancel");
+  await expect.poll(width).toBe(zoomed);
   await pinch(page, 0.25);
   await expect.poll(width).toBe(before);
 });

@@ -69,7 +69,7 @@ export class TouchInput implements Disposable {
     element.addEventListener("touchstart", (event) => this.#began(event), options);
     element.addEventListener("touchmove", (event) => this.#moved(event), options);
     element.addEventListener("touchend", (event) => this.#ended(event), options);
-    element.addEventListener("touchcancel", () => this.#forget(), options);
+    element.addEventListener("touchcancel", () => this.#cancel(), options);
     // The browser's menu for a long press would cover the selection.
     element.addEventListener("contextmenu", (event) => this.#gesture && event.preventDefault(), options);
   }
@@ -80,7 +80,7 @@ export class TouchInput implements Disposable {
   }
 
   #began(event: TouchEvent): void {
-    this.#forget();
+    this.#cancel();
     const [touch, second] = event.touches;
     if (touch === undefined || event.touches.length > 2) return;
     const { clientX: x, clientY: y } = touch;
@@ -156,6 +156,13 @@ export class TouchInput implements Disposable {
     const right = lastX - x;
     if (Math.abs(right) < SWIPE_PX || Math.abs(right) < 2 * Math.abs(lastY - y)) return;
     this.#options.onSwipe(right < 0 ? 1 : -1);
+  }
+
+  /** An unfinished pinch changes nothing. */
+  #cancel(): void {
+    const kind = this.#gesture?.kind;
+    if (typeof kind === "object" && "pinchedFromPx" in kind) this.#options.onPinch(1, false);
+    this.#forget();
   }
 
   #forget(): void {
