@@ -17,11 +17,14 @@ export type CommandOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Of each output stream. */
   readonly maxOutputBytes?: number;
-  /** Called with its pid and its output so far, until it returns true: then its standard input ends. Without it the input is empty. */
+  /**
+   * Called with its pid and its output so far, until it returns true: then its standard input ends. If it throws, the program is
+   * killed. Without it the input is empty.
+   */
   readonly inspect?: (pid: number, stdout: string) => boolean;
 };
 
-/** Throws `TimeoutError` after `timeoutMs`, and Error if a signal ended it, its output is too long, or it cannot be run. */
+/** Throws `TimeoutError` after `timeoutMs`, when it kills the program, and Error if a signal ended it, its output is too long, or it cannot be run. */
 export async function runSystemCommand(
   file: string,
   args: readonly string[],
@@ -30,7 +33,7 @@ export async function runSystemCommand(
   const run = (signal: AbortSignal): Promise<Finished> => {
     const { promise, resolve, reject } = Promise.withResolvers<Finished>();
     const place = { cwd: "/", env: { PATH: SYSTEM_PATH, ...env } };
-    const options = { ...place, signal, maxBuffer, killSignal: "SIGKILL" } as const;
+    const options = { ...place, maxBuffer, killSignal: "SIGKILL" } as const;
     const child = execFile(file, args, options, (error, stdout, stderr) => {
       if (error === null) resolve({ code: 0, stdout, stderr });
       else if (typeof error.code === "number") resolve({ code: error.code, stdout, stderr });
@@ -38,6 +41,12 @@ export async function runSystemCommand(
       else reject(error);
     });
     const { pid } = child;
+    // Not by execFile's own signal option: that sends SIGTERM, and waits for ever if a user stopped the program.
+    const kill = (): void => {
+      child.kill("SIGKILL");
+      for (const stream of child.stdio) stream?.destroy();
+    };
+    signal.addEventListener("abort", kill);
     if (inspect === undefined || pid === undefined) child.stdin?.end();
     else {
       let output = "";
@@ -47,7 +56,7 @@ export async function runSystemCommand(
           if (inspect(pid, output)) child.stdin?.end();
         } catch (error) {
           reject(error);
-          child.stdin?.end();
+          kill();
         }
       });
     }

@@ -44,6 +44,44 @@ const ATTACK = String.raw`
   }
 `;
 
+/** Stops each later process of its user. */
+const STOPPER = String.raw`
+  $| = 1; print "ready
+";
+  while (1) {
+    opendir(my $proc, "/proc") or die;
+    for my $pid (grep { /^\d+$/ && $_ > $$ } readdir $proc) { kill "STOP", $pid; }
+  }
+`;
+
+/** Whether a process of that user, or one that root runs for the user, is left. */
+async function hasProcess(name: string): Promise<boolean> {
+  const { stdout } = await promisify(execFile)("ps", ["-ww", "-eo", "user:64,args"]);
+  return stdout.split("\n").some((line) => line.includes(name));
+}
+
+test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
+  "a user's processes cannot keep the lookup of the user's groups, which root runs, for ever",
+  async () => {
+    await using user = await SystemUser.make();
+    const stopper = spawn("perl", ["-e", STOPPER], {
+      ...{ uid: user.uid, gid: user.gid },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const ended = once(stopper, "exit");
+    try {
+      await once(stopper.stdout, "data");
+      await expect(userRunner(user.name, {}, undefined)).rejects.toMatchObject({ code: "launch_failed" });
+      const isGone = async () => !(await hasProcess(`runuser -u ${user.name}`)) || undefined;
+      await eventually(isGone, "the end of runuser");
+    } finally {
+      stopper.kill("SIGKILL");
+      await ended;
+    }
+    await eventually(async () => !(await hasProcess(user.name)) || undefined, "the end of all");
+  },
+);
+
 test.runIf(process.getuid?.() === 0 && process.platform === "linux" && mayTrace())(
   "a user's processes cannot add groups to the user's next program",
   async () => {

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { runSystemCommand } from "../../../../src/lib/os/system-command.ts";
+import { isRunning } from "../../../../src/sessions/pty/process-tree.ts";
+import { until } from "../../until.ts";
 
 const timeoutMs = 20_000;
 
@@ -22,6 +24,21 @@ test("an inspection that fails is the command's failure", async () => {
     throw new Error("gone");
   };
   await expect(runSystemCommand("sh", ["-c", "echo; cat"], { timeoutMs, inspect })).rejects.toThrow("gone");
+});
+
+test.each([
+  { when: "its time is over", limitMs: 500, isWrong: false },
+  { when: "its inspection fails", limitMs: timeoutMs, isWrong: true },
+])("a command that a signal stopped is killed when $when", async ({ limitMs, isWrong }) => {
+  let stopped = 0;
+  const inspect = (pid: number): boolean => {
+    stopped = pid;
+    if (isWrong) throw new Error("gone");
+    return false;
+  };
+  const command = runSystemCommand("sh", ["-c", "echo; kill -STOP $$"], { timeoutMs: limitMs, inspect });
+  await expect(command).rejects.toThrow(isWrong ? "gone" : "took longer than");
+  await until(() => !isRunning(stopped));
 });
 
 test("a command that is not inspected has no input", async () => {
