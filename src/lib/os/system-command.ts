@@ -24,7 +24,10 @@ export type CommandOptions = {
   readonly inspect?: (pid: number, stdout: string) => boolean;
 };
 
-/** Throws `TimeoutError` after `timeoutMs`, when it kills the program, and Error if a signal ended it, its output is too long, or it cannot be run. */
+/**
+ * Throws `TimeoutError` after `timeoutMs`, when it kills the program, and Error if a signal ended it, its output is too long, or it
+ * cannot be run.
+ */
 export async function runSystemCommand(
   file: string,
   args: readonly string[],

@@ -193,7 +193,7 @@ export class Connection implements Disposable {
     this.#failure = undefined;
     this.#startOver();
     this.fail(disconnected());
-    if (this.#phase.kind === "waiting" || this.#phase.kind === "connecting") this.#connect();
+    if (this.#phase.kind !== "closed") this.#connect();
   }
 
   /**
@@ -269,20 +269,20 @@ export class Connection implements Disposable {
     );
     signal.addEventListener("abort", () => clearTimeout(late));
     const open = (own: AbortSignal): Promise<Link> => {
-      const isHeard = (): boolean => !signal.aborted && !own.aborted;
-      const onMessage = (message: Uint8Array): void => void (isHeard() && this.#received(attempt, message));
+      const onMessage = (message: Uint8Array): void =>
+        void (!own.aborted && this.#received(attempt, message));
       const onClose = ({ code, text }: LinkClose): void => {
         const reason = `the connection was closed (${code}${text === "" ? "" : `: ${text}`})`;
-        if (isHeard()) failed(new ServiceError("host_unreachable", reason));
+        if (!own.aborted) failed(new ServiceError("host_unreachable", reason));
       };
       return this.#options.open({ onMessage, onClose }, own);
     };
     const opened = (link: Link): void => {
       clearTimeout(late);
-      if (signal.aborted) link.close();
       signal.addEventListener("abort", () => link.close());
-      if (this.#isCurrent(attempt)) this.#opened(attempt, link);
-      else if (!signal.aborted) void this.#leave({ attempt, link });
+      if (signal.aborted) link.close();
+      else if (this.#isCurrent(attempt)) this.#opened(attempt, link);
+      else void this.#leave({ attempt, link });
     };
     hedged(open, { firstMs: hedgeMs, signal, isFinal: isFinalError, discard }).then(opened, failed);
   }

@@ -54,7 +54,7 @@ export class RedisSentinels implements AsyncDisposable {
     return new RedisSentinels({ master, replica, network }, ports, stack.move());
   }
 
-  /** Kills the master once it can be replaced. Sentinels never promote a replica that had lost it for 5 s before. */
+  /** Kills the master once it can be replaced. Sentinels never promote a replica that had been without it for 5 s. */
   async kill(): Promise<void> {
     await isCurrent(this.replica);
     for (const port of this.#ports) await eventually(() => knowsAll(port), "a Sentinel that knows all");

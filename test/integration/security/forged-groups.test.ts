@@ -46,8 +46,7 @@ const ATTACK = String.raw`
 
 /** Stops each later process of its user. */
 const STOPPER = String.raw`
-  $| = 1; print "ready
-";
+  $| = 1; print "ready\n";
   while (1) {
     opendir(my $proc, "/proc") or die;
     for my $pid (grep { /^\d+$/ && $_ > $$ } readdir $proc) { kill "STOP", $pid; }

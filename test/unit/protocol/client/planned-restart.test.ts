@@ -114,8 +114,7 @@ test("a client that is disposed of while its next link opens closes both", async
   const { server, socket, first, answer } = await slowToAnswer();
   socket[Symbol.dispose]();
   answer();
-  await until(() => server.links.length === 2);
-  await new Promise((resolve) => setImmediate(resolve));
+  await until(() => server.links.length === 2 && !server.link.isOpen);
   expect([first.isOpen, server.link.isOpen]).toEqual([false, false]);
 });
 
