@@ -1,12 +1,13 @@
 // What a user's own processes can do to the lookup of that user's groups, which root then gives to the user's programs.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { userRunner } from "../../../src/sessions/run-as/run-as.ts";
 import { SystemUser } from "../auth/system-user.ts";
+import { killIfThere } from "../harness/processes.ts";
 
 const FORGERIES = 3;
 
@@ -53,10 +54,16 @@ const STOPPER = String.raw`
   }
 `;
 
-/** Whether a process of that user, or one that root runs for the user, is left. */
-async function hasProcess(name: string): Promise<boolean> {
-  const { stdout } = await promisify(execFile)("ps", ["-ww", "-eo", "user:64,args"]);
-  return stdout.split("\n").some((line) => line.includes(name));
+function processes(isMeant: (folder: string) => boolean): readonly number[] {
+  const isFound = (folder: string): boolean => {
+    try {
+      return isMeant(folder);
+    } catch {
+      return false; // It has ended.
+    }
+  };
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.filter((pid) => isFound(`/proc/${pid}`)).map(Number);
 }
 
 test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
@@ -71,13 +78,17 @@ test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
     try {
       await once(stopper.stdout, "data");
       await expect(userRunner(user.name, {}, undefined)).rejects.toMatchObject({ code: "launch_failed" });
-      const isGone = async () => !(await hasProcess(`runuser -u ${user.name}`)) || undefined;
-      await eventually(isGone, "the end of runuser");
+      const isLookup = (folder: string): boolean =>
+        statSync(folder).uid === 0 &&
+        readFileSync(`${folder}/cmdline`, "utf8").startsWith(`runuser\0-u\0${user.name}\0`);
+      await eventually(async () => processes(isLookup).length === 0 || undefined, "the end of runuser");
     } finally {
       stopper.kill("SIGKILL");
       await ended;
+      // What runs as the user is the user's to stop and to keep, within the user's limits.
+      const ofUser = processes((folder) => statSync(folder).uid === user.uid);
+      for (const pid of ofUser) killIfThere(pid, "SIGKILL");
     }
-    await eventually(async () => !(await hasProcess(user.name)) || undefined, "the end of all");
   },
 );
 
