@@ -216,8 +216,8 @@ export const MAX_UPLINK_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** Time to determine one metric. */
 export const METRICS_TIMEOUT_MS = 2_000;
 
-/** Time for a session host to start. */
-export const HOST_START_TIMEOUT_MS = 10_000;
+/** Time for a session host to start, which a busy machine delays. */
+export const HOST_START_TIMEOUT_MS = 60_000;
 /** The server starts without an external session host after this. */
 export const EXTERNAL_HOST_TIMEOUT_MS = 30_000;
 
