@@ -62,7 +62,10 @@ export async function openHeadquarters(parts: HeadquartersParts): Promise<Role> 
     routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens, registry), ...own?.routes(tokens) }),
     remotes: () => registry.remotes.map(({ name }) => name),
     machines: () => machinesOf(registry, own),
-    readiness: new Readiness({ leave: () => own?.readiness.drain() }),
+    readiness: new Readiness({
+      obstacle: redis === undefined ? undefined : startingUntil(fleet.introduced),
+      leave: () => own?.readiness.drain(),
+    }),
     health: () => ({
       ...{ hqSessions: own !== undefined, instanceId: hqId(), ...own?.health() },
       ...{ remotes: registry.size, sessions: fleet.running },
@@ -162,6 +165,17 @@ function checkHealth(parts: Pick<HeadquartersParts, "audit" | "log"> & OpenFleet
       audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
     },
   });
+}
+
+/** An HQ that starts beside others is ready once its list has the sessions of the remotes: until then the others serve. */
+function startingUntil(introduced: Promise<unknown>): () => ServiceError | undefined {
+  let isOver = false;
+  void introduced.then(() => {
+    isOver = true;
+  });
+  const details = { status: "starting" };
+  const message = "the HQ does not know the sessions of its remotes yet";
+  return () => (isOver ? undefined : new ServiceError("starting", message, { details }));
 }
 
 /** A tunnel leads to one HQ, and the others of a shared registry would take its remote for dead. */

@@ -1,14 +1,20 @@
 import { ServiceError } from "../protocol/errors.ts";
 
+type ReadinessParts = {
+  /** Why this process cannot serve now. */
+  readonly obstacle?: (() => ServiceError | undefined) | undefined;
+  /** The session host is not started again, since this process is about to stop. */
+  readonly leave?: () => void;
+};
+
 /** Whether a load balancer should send new requests to this process. */
 export class Readiness {
-  readonly #isServing: () => boolean;
+  readonly #obstacle: () => ServiceError | undefined;
   readonly #leave: () => void;
   #isDraining = false;
 
-  /** `isServing`: the session host is reachable. `leave`: it is not started again, since this process is about to stop. */
-  constructor(parts: { readonly isServing?: () => boolean; readonly leave?: () => void } = {}) {
-    this.#isServing = parts.isServing ?? (() => true);
+  constructor(parts: ReadinessParts = {}) {
+    this.#obstacle = parts.obstacle ?? (() => undefined);
     this.#leave = parts.leave ?? (() => undefined);
   }
 
@@ -17,15 +23,13 @@ export class Readiness {
     this.#leave();
   }
 
-  /** Why requests should not come here: `shutting_down` or `host_unreachable`, with the reason in `details.status`. */
+  /** Why requests should not come here: `shutting_down`, `host_unreachable` or `starting`, with the reason in `details.status`. */
   get problem(): ServiceError | undefined {
     if (this.#isDraining) {
       const details = { status: "draining" };
       return new ServiceError("shutting_down", "the server is shutting down", { details });
     }
-    if (this.#isServing()) return undefined;
-    const details = { status: "no_session_host" };
-    return new ServiceError("host_unreachable", "there is no connection to the session host", { details });
+    return this.#obstacle();
   }
 
   /** Throws `problem`. */

@@ -7,6 +7,7 @@ import type { AdmitTunnel } from "../http/upgrade.ts";
 import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import type { Health } from "../protocol/schemas/health.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { CanaryMachine } from "./canary/machine-canary.ts";
@@ -53,8 +54,16 @@ export async function openOwnRole({ config, context, controlDir, log }: ServerPa
     health: () => (cordon.isCordoned ? { cordoned: true } : {}),
     machines: () => [{ name: machine, remoteId: undefined, isCordoned: cordon.isCordoned }],
     routes: () => ({ ...repositoryRoutes(own.repositories), ...cordon.routes() }),
-    readiness: new Readiness({ isServing: () => host?.isConnected !== false, leave: () => host?.leave() }),
+    readiness: new Readiness({
+      obstacle: () => (host?.isConnected === false ? noSessionHost() : undefined),
+      leave: () => host?.leave(),
+    }),
     measure: (metrics) => measureOwn(metrics, { ...own, cordon }),
     [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
   };
+}
+
+function noSessionHost(): ServiceError {
+  const details = { status: "no_session_host" };
+  return new ServiceError("host_unreachable", "there is no connection to the session host", { details });
 }

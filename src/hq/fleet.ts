@@ -52,6 +52,8 @@ export class Fleet implements SessionBackend {
   readonly #search: Search;
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
+  /** Resolves when the sessions of the remotes that were registered at the start are in the list, without those that are late. */
+  readonly introduced: Promise<unknown>;
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -68,9 +70,9 @@ export class Fleet implements SessionBackend {
     });
     this.#watching = registry.watch(({ kind, remote }) => {
       if (kind === "left") this.#leave(remote);
-      else this.#register(remote, kind === "joined");
+      else void this.#register(remote, kind === "joined");
     });
-    for (const remote of registry.remotes) this.#register(remote, true);
+    this.introduced = Promise.all(registry.remotes.map((remote) => this.#register(remote, true)));
   }
 
   /** The known sessions of a remote; `conflicts`: those whose ids another remote had first. */
@@ -252,7 +254,8 @@ export class Fleet implements SessionBackend {
     return this.#local === undefined ? remotes : [this.#local, ...remotes];
   }
 
-  #register(registered: Remote, isNew: boolean): void {
+  /** Resolves when the remote has been introduced, if it is new. */
+  #register(registered: Remote, isNew: boolean): Promise<void> | undefined {
     const { connect, targetOf } = this.#options;
     const target = targetOf(registered);
     const known = this.#remotes.get(registered.name) ?? this.#takeRenamed(registered);
@@ -262,7 +265,7 @@ export class Fleet implements SessionBackend {
     remote.isListed = true;
     const isRelabelled = remote.relabel(registered);
     if (isNew || isRelabelled) this.#announceSessions(remote);
-    if (isNew) void this.#introduce(remote, registered);
+    return isNew ? this.#introduce(remote, registered) : undefined;
   }
 
   /** The remote with that id that has left under another name, which it has no longer. */

@@ -69,6 +69,7 @@ export const ERROR_STATUS = {
   provider_unreachable: 503,
   registry_unavailable: 503,
   shutting_down: 503,
+  starting: 503,
   remote_timeout: 504,
   disk_failed: 507,
   git_timeout: 504,

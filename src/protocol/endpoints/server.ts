@@ -8,7 +8,7 @@ import { healthEndpoint, probe } from "./health.ts";
 const server = endpointsWith({ tag: "server", need: "accounts:manage" });
 const readiness = endpointsWith({
   ...{ tag: "server", need: "open", limit: "none", host: true },
-  errors: ["host_unreachable", "shutting_down"],
+  errors: ["host_unreachable", "shutting_down", "starting"],
 });
 
 export const serverEndpoints = {
@@ -51,7 +51,7 @@ export const serverEndpoints = {
   }),
   ready: readiness.get(
     "/api/ready",
-    "Whether the server takes requests: 503 while it drains or has no session host",
+    "Whether the server takes requests: 503 while it starts or drains, or has no session host",
     {
       reply: json(z.object({ status: z.literal("ready") })),
     },

@@ -11,7 +11,7 @@ import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
 import { bestTime } from "../harness/best-time.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { Follower } from "../harness/follower.ts";
-import { ask } from "../harness/http.ts";
+import { type Answer, ask } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH } from "../harness/replica.ts";
@@ -160,6 +160,23 @@ describe("two HQs that share a registry", () => {
       type === "remote-left" && remoteId === "removed";
     expect(await events.first(isOver)).toMatchObject({ remoteName: "removed" });
     await hqs.remotesAt(first, (remotes) => !has("removed")(remotes));
+  });
+
+  test("are ready once they know the sessions of the remotes", async () => {
+    const { fleet, second } = hqs;
+    const { id } = await fleet.create("worker-1", CAT);
+    const ready = (): Promise<Answer> => ask(second.url, "/api/ready");
+    const isReady = async (): Promise<true | undefined> =>
+      (await ready()).status === 200 ? true : undefined;
+    using _resumed = { [Symbol.dispose]: () => fleet.remote("worker-1").signal("SIGCONT") };
+    fleet.remote("worker-1").signal("SIGSTOP");
+    await second.restart();
+    const starting = { code: "starting", details: { status: "starting" } };
+    expect(await ready()).toMatchObject({ status: 503, json: starting });
+    fleet.remote("worker-1").signal("SIGCONT");
+    await eventually(isReady, "the HQ ready");
+    const sessions = endpoints.listSessions.reply.json.parse((await ask(second.url, "/api/sessions")).json);
+    expect(sessions.map((session) => session.id)).toContain(id);
   });
 
   test("give a name that is claimed at both at once to one", async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { goAwayNotice } from "../../../src/app/drain.ts";
 import { Readiness } from "../../../src/app/readiness.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
 
 test.each([
   [0, { afterMs: 100, jitterMs: 0 }],
@@ -20,13 +21,13 @@ test("clients leave within the available time, however short", () => {
 });
 
 test("a process is ready while it can serve, and not ready once it drains", () => {
-  let isServing = true;
+  let obstacle: ServiceError | undefined;
   const left: string[] = [];
-  const readiness = new Readiness({ isServing: () => isServing, leave: () => void left.push("told") });
+  const readiness = new Readiness({ obstacle: () => obstacle, leave: () => void left.push("told") });
   expect(() => readiness.check()).not.toThrow();
-  isServing = false;
-  expect(() => readiness.check()).toThrow("there is no connection to the session host");
-  isServing = true;
+  obstacle = new ServiceError("host_unreachable", "there is no session host");
+  expect(() => readiness.check()).toThrow("there is no session host");
+  obstacle = undefined;
   readiness.drain();
   expect(() => readiness.check()).toThrow("the server is shutting down");
   expect(left).toEqual(["told"]);

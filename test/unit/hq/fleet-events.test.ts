@@ -1,10 +1,25 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { Fleet } from "../../../src/hq/fleet.ts";
 import { keyOf } from "../../../src/protocol/directory/session-change.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
+import { HEALTH_CHECK_TIMEOUT_MS } from "../../../src/protocol/limits.ts";
 import { DIALLED_URL } from "../../../src/protocol/schemas/remote.ts";
 import type { Delivery } from "../../../src/sessions/backend.ts";
-import { MemoryFleet, settled } from "./memory-fleet.ts";
-import { registration } from "./memory-store.ts";
+import { MemoryFleet, MemoryRemote, settled } from "./memory-fleet.ts";
+import { memoryRegistry, registration } from "./memory-store.ts";
+
+/** The fleet of an HQ that starts with one remote, which has the session `one` and whose answers wait for `gate`. */
+async function restarted(gate: Promise<void>): Promise<Fleet> {
+  const registry = await memoryRegistry();
+  await registry.register(registration("a"));
+  const remote = new MemoryRemote();
+  remote.gate = gate;
+  remote.hide("one");
+  return new Fleet({
+    ...{ registry, local: undefined, log: { info: () => undefined, warn: () => undefined } },
+    ...{ targetOf: ({ url }) => ({ url, headers: {} }), connect: () => remote },
+  });
+}
 
 describe("the events of sessions", () => {
   test("carry the whole record, come after the list has it, and cost no request", async () => {
@@ -81,6 +96,27 @@ describe("a remote that joins", () => {
     await settled();
     expect(hq.told()).toEqual(["remote-joined"]);
     expect(await hq.ids()).toEqual(["one"]);
+  });
+
+  test("that was registered before the HQ started is introduced once its sessions are in the list", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using fleet = await restarted(gate.promise);
+    const first = await Promise.race([fleet.introduced.then(() => "introduced"), settled()]);
+    expect(first).toBeUndefined();
+    gate.resolve();
+    await fleet.introduced;
+    expect(fleet.all().map(({ id }) => id)).toEqual(["one"]);
+  });
+
+  test("that does not answer holds up the others for five seconds at most", async () => {
+    vi.useFakeTimers();
+    try {
+      await using fleet = await restarted(new Promise(() => undefined));
+      await vi.advanceTimersByTimeAsync(HEALTH_CHECK_TIMEOUT_MS);
+      await fleet.introduced;
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("and refreshes its registration is reported once, and a new address is used", async () => {
