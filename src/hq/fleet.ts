@@ -28,6 +28,9 @@ import type { Remote } from "./remote-state.ts";
 import { Search } from "./search.ts";
 import { SessionIndex } from "./session-index.ts";
 
+/** Between two warnings of a remote about ids that another remote has. */
+const CONFLICT_LOG_INTERVAL_MS = 60_000;
+
 export type FleetOptions = {
   readonly registry: Registry;
   readonly connect: (target: UplinkTarget, name: string) => RemoteSessionBackend;
@@ -54,10 +57,12 @@ export class Fleet implements SessionBackend {
   readonly #watching: Disposable;
   /** Resolves when the sessions of the remotes that were registered at the start are in the list, without those that are late. */
   readonly introduced: Promise<unknown>;
+  readonly #now: () => number;
 
   constructor(options: FleetOptions) {
     this.#options = options;
     const { local, registry, clock: now = () => performance.now() } = options;
+    this.#now = now;
     const maxEntries = MAX_DEPARTED_SESSIONS;
     this.#departed = new ExpiringMap({ lifetimeMs: DOWN_REMOTE_MEMORY_MS, maxEntries, now });
     if (local !== undefined) {
@@ -291,10 +296,7 @@ export class Fleet implements SessionBackend {
 
   readonly #heard = (remote: RemoteConnection, event: ServerEvent): void => {
     const { type, sessionId, record } = event;
-    if (record !== undefined && this.#index.claim(record.id, remote)) {
-      const fields = { remote: remote.label.name, session: sessionId };
-      this.#options.log.warn(fields, "another remote already has the session id");
-    }
+    if (record !== undefined && this.#index.claim(record.id, remote)) this.#warnOfConflict(remote, record.id);
     if (sessionId !== undefined) this.#index.refresh(sessionId);
     // If another remote had the id first, the id means that remote's session, and this event is not reported.
     const isOwner = sessionId === undefined || (this.#index.ownerOf(sessionId) ?? remote) === remote;
@@ -302,6 +304,15 @@ export class Fleet implements SessionBackend {
     if (type === "session-removed" && sessionId !== undefined && !remote.records.has(sessionId))
       this.#release(sessionId, remote);
   };
+
+  /** Remotes choose the ids, and one must not fill the disk of the HQ. All conflicts are in the record of the remote. */
+  #warnOfConflict(remote: RemoteConnection, session: string): void {
+    const now = this.#now();
+    if (now - remote.conflictLoggedMs < CONFLICT_LOG_INTERVAL_MS) return;
+    remote.conflictLoggedMs = now;
+    const fields = { remote: remote.label.name, session };
+    this.#options.log.warn(fields, "another remote already has the session id");
+  }
 
   /** The id is free now, or belongs to the next remote that has it. */
   #release(sessionId: string, remote: RemoteConnection): void {

@@ -40,6 +40,8 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
   readonly viewers = new Set<Subscription>();
   /** Number of sessions that are being created. */
   starting = 0;
+  /** When a conflict of its session ids was logged last. Monotonic. */
+  conflictLoggedMs = Number.NEGATIVE_INFINITY;
   /** Registered. Sessions of an unlisted remote are kept for their viewers only. */
   isListed = true;
   readonly #onEvent: (remote: RemoteConnection, event: ServerEvent) => void;

@@ -135,6 +135,28 @@ describe("sessions of two remotes with the same id", () => {
     ]);
   });
 
+  test("are logged at most once a minute for each remote, however many there are", async () => {
+    let now = new Date();
+    await using hq = await MemoryFleet.of({ now: () => now });
+    const ids = Array.from({ length: 20 }, (_, index) => `same-${index}`);
+    await hq.join("a", ids);
+    const liar = await hq.join("b", ids);
+    await hq.join("c", ["same-0"]);
+    const warned = () =>
+      hq.log.flatMap(({ fields, message }) => (message.startsWith("another remote") ? [fields] : []));
+    const first = [
+      { remote: "b", session: "same-0" },
+      { remote: "c", session: "same-0" },
+    ];
+    await liar.remove("same-1");
+    liar.add("same-1");
+    expect(warned()).toEqual(first);
+    now = new Date(now.getTime() + 60_000);
+    await liar.remove("same-2");
+    liar.add("same-2");
+    expect(warned()).toEqual([...first, { remote: "b", session: "same-2" }]);
+  });
+
   test("lead to the first one, and events of the second one are not reported", async () => {
     await using hq = await MemoryFleet.of();
     const first = await hq.join("a", ["same"]);
