@@ -179,8 +179,10 @@ export class Joining {
     }
     const entry = await this.#tokens.get(hash);
     if (entry === undefined || isExpired(entry.value, now())) return undefined;
-    const after = entry.value.reusable ? entry.value : undefined;
-    return { token: entry.value, changes: [this.#tokens.change(hash, entry.text, after)] };
+    const { text: before, value } = entry;
+    // An unchanged reusable token only has to be there: others may use it at the same time.
+    const after = value.reusable ? before : undefined;
+    return { token: value, changes: [{ table: "tokens", id: hash, before, after }] };
   }
 
   async #enroll(

@@ -10,7 +10,7 @@ import {
   type RemoteKey,
   remoteIdOf,
 } from "../../../src/hq/joining/remote-key.ts";
-import { TablesFile, tableFile } from "../../../src/hq/registry/tables-file.ts";
+import { TablesFile, type TableTexts, tableFile } from "../../../src/hq/registry/tables-file.ts";
 import { Seal } from "../../../src/lib/seal.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
@@ -118,6 +118,45 @@ test("a token is valid for its name until it expires or is revoked", async () =>
   expect(await codeOf(hq.revokeToken(revoked.id))).toBe("join_token_not_found");
   expect((await hq.tokens()).map(({ name }) => name)).toEqual(["build-2"]);
   expect(await codeOf(hq.join(stage.request(key)))).toBe("join_refused");
+});
+
+test("a reusable token enrolls many remotes at the same time", async () => {
+  await using stage = await Stage.open();
+  const hq = await stage.hq();
+  const { token: joinToken } = await hq.createToken(tokenFor("build-*", { reusable: true }), "ada");
+  const names = Array.from({ length: 20 }, (_, index) => `build-${index}`);
+  const keys = await Promise.all(names.map((name) => stage.key(name)));
+  const joined = await Promise.all(keys.map((key) => codeOf(hq.join(stage.request(key, { joinToken })))));
+  expect(new Set(joined)).toEqual(new Set(["success"]));
+});
+
+test("a reusable token that is revoked while a remote joins with it is valid no longer", async () => {
+  await using stage = await Stage.open();
+  const saving = Promise.withResolvers<void>();
+  const disk = Promise.withResolvers<void>();
+  const file = tableFile(stage.file);
+  const slow = {
+    ...file,
+    save: async (texts: TableTexts) => {
+      saving.resolve();
+      await disk.promise;
+      await file.save(texts);
+    },
+  };
+  const { id, token: joinToken } = await (await stage.hq()).createToken(
+    tokenFor("build-*", { reusable: true }),
+    "ada",
+  );
+  const tables = new TablesFile({ file: slow });
+  await tables.load();
+  const hq = await stage.hq({ tables });
+  const [during, later] = [await stage.key("build-1"), await stage.key("build-2")];
+  const joining = hq.join(stage.request(during, { joinToken }));
+  await saving.promise;
+  const revoking = hq.revokeToken(id);
+  disk.resolve();
+  await Promise.all([joining, revoking]);
+  expect(await codeOf(hq.join(stage.request(later, { joinToken })))).toBe("join_refused");
 });
 
 test("a token with a pattern enrolls any number of names, and replaces no key", async () => {
