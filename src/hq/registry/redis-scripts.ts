@@ -62,31 +62,44 @@ export const FIND: Script = { name: "find", text: "return redis.call('HGET', KEY
 /** hash → {id, text, …}. */
 export const FIND_ALL: Script = { name: "find all", text: "return redis.call('HGETALL', KEYS[1])" };
 
-/** revision, instance, remotes, records; the instance where there is none → {revision, instance, {id, text, …}, {…}}. */
+/**
+ * revision, changes, instance, remotes, records; the instance where there is none → {revision, instance, {id, text, …}, {…}}.
+ * Continues after the last change if Redis has evicted the revision alone.
+ */
 export const READ: Script = {
   name: "read",
   text: `${CHANGE}
-redis.call('SET', KEYS[2], ARGV[1], 'NX')
-return { revision(), redis.call('GET', KEYS[2]), redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4]) }
+redis.call('SET', KEYS[3], ARGV[1], 'NX')
+local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
+local at = last and tonumber(string.match(last[1], '%d+')) or 0
+if revision() < at then redis.call('SET', KEYS[1], at) end
+return { revision(), redis.call('GET', KEYS[3]), redis.call('HGETALL', KEYS[4]), redis.call('HGETALL', KEYS[5]) }
 `,
 };
 
 /**
  * revision, changes, tables; as JSON, of each change the number of its table, the id, and the text before and after, ""
- * for none → {revision, 1}, or {revision, 0} if an entry is not as it was before.
+ * for none → {revision, 1}, or {revision, 0} if an entry is not as it was before. Fails, and makes no change, if Redis has
+ * evicted the remotes, which the HQs know from its changes alone, or the revision.
  */
 export const COMMIT: Script = {
   name: "commit",
   text: `${CHANGE}
 local all = cjson.decode(ARGV[1])
 for _, each in ipairs(all) do
-  if (redis.call('HGET', KEYS[each[1] + 2], each[2]) or '') ~= each[3] then return { revision(), 0 } end
+  if (redis.call('HGET', KEYS[each[1] + 2], each[2]) or '') ~= each[3] then
+    if each[1] == 1 and each[3] ~= '' and redis.call('EXISTS', KEYS[3]) == 0 then
+      return redis.error_reply('ERR the remotes were lost')
+    end
+    return { revision(), 0 }
+  end
 end
+local now = change('tables', ARGV[1])
 for _, each in ipairs(all) do
   if each[4] == '' then redis.call('HDEL', KEYS[each[1] + 2], each[2])
   else redis.call('HSET', KEYS[each[1] + 2], each[2], each[4]) end
 end
-return { change('tables', ARGV[1]), 1 }
+return { now, 1 }
 `,
 };
 

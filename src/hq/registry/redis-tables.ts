@@ -221,7 +221,7 @@ export class RedisTables implements RegistryTables, AsyncDisposable {
     const link = await RedisLink.open(address, ca, this.#stop.signal);
     try {
       const own = `${this.#instanceId}.${seal.seal(this.#instanceId, this.#instanceId)}`;
-      const answer = await link.run(READ, [revision, instance, remotes, records], [own]);
+      const answer = await link.run(READ, [revision, changes, instance, remotes, records], [own]);
       const [at, known, ofRemotes, ofRecords] = Contents.parse(answer);
       this.#instanceId = this.#proven(known);
       // After the disposal nobody would close this link.
