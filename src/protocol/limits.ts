@@ -343,6 +343,8 @@ export const PROVIDER_ANSWER_LIFETIME_MS = 3_600_000;
 export const MAX_PENDING_CHANGES = 10_000;
 /** The records of a remote's sessions as JSON, in UTF-16 units: some 40,000 sessions. An HQ leaves out those beyond. */
 export const MAX_REMOTE_RECORDS_LENGTH = 32 * 1024 * 1024;
+/** The records of one list of a remote that an HQ reads, readable or not. */
+export const MAX_REMOTE_RECORDS = 100_000;
 
 /** Clients are notified of foreground commands that ran at least this long. */
 export const COMMAND_FINISHED_MIN_MS = 3_000;

@@ -18,6 +18,7 @@ import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { SubscribeFlag, UPLINK_CLIENT } from "../protocol/frame/payload.ts";
+import { MAX_REMOTE_RECORDS } from "../protocol/limits.ts";
 import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
@@ -31,13 +32,11 @@ import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from 
 import { sendFile, withoutFiles } from "./file-upload.ts";
 import { followSession } from "./followed-session.ts";
 import { createSender, type Sender } from "./send.ts";
-import { AnySession, AnySessions } from "./specified/session-record.ts";
+import { getSession, listSessions, readSessions } from "./specified/session-record.ts";
 import { SpecifiedRemote } from "./specified/specified-remote.ts";
 import { openLink, type UplinkTarget } from "./uplink.ts";
 
 const { Stdout, Events } = SubscribeFlag;
-const listSessions = { ...endpoints.listSessions, reply: { status: 200, json: AnySessions } } as const;
-const getSession = { ...endpoints.getSession, reply: { status: 200, json: AnySession } } as const;
 /** `protocol` is absent in servers that implement only the specification. */
 const health = {
   ...endpoints.health,
@@ -79,17 +78,22 @@ export class RemoteSessions implements SessionBackend {
       version,
     });
     let isLimitReached = false;
+    const reached = (): void => {
+      if (!isLimitReached) limit?.onReached();
+      isLimitReached = true;
+    };
     this.#directory = this.#scope.use(
       new DirectoryWatch({
         maxLength: limit?.maxRecordsLength,
         list: async (signal) => {
-          const snapshot = snapshotOf(await this.#caller.reply(listSessions, {}, signal));
-          return { ...snapshot, records: this.#sized(snapshot.records) };
+          const { value, headers } = await this.#caller.reply(listSessions, {}, signal);
+          const known = limit === undefined ? value : value.slice(0, MAX_REMOTE_RECORDS);
+          if (known.length < value.length) reached();
+          return snapshotOf({ value: this.#sized(await readSessions(known, signal)), headers });
         },
         onNews: (news) => {
           if (news.kind === "session-refused") {
-            if (!isLimitReached) limit?.onReached();
-            isLimitReached = true;
+            reached();
             return;
           }
           if (news.kind === "session-removed") this.#specified?.forget(news.record.id);
@@ -147,7 +151,7 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async list(): Promise<readonly SessionRecord[]> {
-    return this.#sized(await this.#caller.call(listSessions));
+    return this.#sized(await readSessions(await this.#caller.call(listSessions)));
   }
 
   async get(id: string): Promise<SessionRecord> {

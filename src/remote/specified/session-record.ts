@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS } from "../../protocol/limits.ts";
 import { GitStatus, SessionRecord, SessionStatus, TerminalSize } from "../../protocol/schemas/session.ts";
 
@@ -28,6 +30,8 @@ const Specified = z.looseObject({
   args: z.array(z.string()).optional().catch(undefined),
 });
 
+const LONGEST_TURN_MS = 10;
+
 /** For sessions without a creation time. */
 const UNKNOWN_TIME = new Date(0).toISOString();
 
@@ -56,7 +60,25 @@ function complete(given: z.infer<typeof Specified>, context: z.RefinementCtx): S
 /** The record of any server that implements the specification; missing and invalid fields are filled in. */
 export const AnySession = z.union([SessionRecord.extend(TerminalSize.shape), Specified.transform(complete)]);
 
-/** Unreadable records are left out. */
-export const AnySessions = z
-  .array(z.unknown())
-  .transform((records) => records.flatMap((record) => AnySession.safeParse(record).data ?? []));
+export const listSessions = {
+  ...endpoints.listSessions,
+  reply: { status: 200, json: z.array(z.unknown()) },
+} as const;
+export const getSession = { ...endpoints.getSession, reply: { status: 200, json: AnySession } } as const;
+
+/** Unreadable records are left out. Other work is done in between: a remote may answer with a million of them. */
+export async function readSessions(
+  given: readonly unknown[],
+  signal?: AbortSignal,
+): Promise<readonly SessionRecord[]> {
+  const records: SessionRecord[] = [];
+  let began = performance.now();
+  for (const each of given) {
+    const { data } = AnySession.safeParse(each);
+    if (data !== undefined) records.push(data);
+    if (performance.now() - began < LONGEST_TURN_MS) continue;
+    await nextTurn(undefined, { signal });
+    began = performance.now();
+  }
+  return records;
+}

@@ -5,7 +5,7 @@ import { ServiceError } from "../../../src/protocol/errors.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeJson, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { CreateSession } from "../../../src/protocol/schemas/session.ts";
-import { AnySession, AnySessions } from "../../../src/remote/specified/session-record.ts";
+import { AnySession, readSessions } from "../../../src/remote/specified/session-record.ts";
 import { SpecifiedLink } from "../../../src/remote/specified/specified-link.ts";
 import { SpecifiedRemote } from "../../../src/remote/specified/specified-remote.ts";
 import { until } from "../until.ts";
@@ -42,8 +42,17 @@ describe("a session record", () => {
     expect(AnySession.parse(given)).toMatchObject(expected);
   });
 
-  test("without an id is left out, and no other is", () => {
-    expect(AnySessions.parse([{ name: "n" }, 3, { id: "s" }]).map(({ id }) => id)).toEqual(["s"]);
+  test("without an id is left out, and no other is", async () => {
+    expect((await readSessions([{ name: "n" }, 3, { id: "s" }])).map(({ id }) => id)).toEqual(["s"]);
+  });
+
+  test("does not delay other work when there are very many", async () => {
+    const stop = new AbortController();
+    const records = readSessions(Array(1_000_000).fill({}), stop.signal);
+    const other = new Promise((resolve) => setImmediate(() => resolve("other work")));
+    expect(await Promise.race([records, other])).toBe("other work");
+    stop.abort();
+    await expect(records).rejects.toThrow("abort");
   });
 });
 
