@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
+import { isComposing } from "../composition.ts";
 import { nameWords } from "./words.ts";
 
 type NameFieldProps = {
@@ -54,8 +55,7 @@ function NameInput({ name, onDone, onLeave }: NameInputProps): VNode {
     onDone(typed);
   };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    // An input method uses these keys itself.
-    if (event.isComposing || (event.key !== "Escape" && event.key !== "Enter")) return;
+    if (isComposing(event) || (event.key !== "Escape" && event.key !== "Enter")) return;
     if (event.key === "Escape") done(undefined);
     // The blur event follows.
     onLeave();

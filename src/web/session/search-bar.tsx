@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { TargetedKeyboardEvent, VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../components/button.tsx";
+import { isComposing } from "../composition.ts";
 import type { Found, TextSearch } from "../terminal/emulator/text-search.ts";
 
 type SearchBarProps = {
@@ -17,8 +18,7 @@ export function SearchBar({ search, requests, onClose }: SearchBarProps): VNode 
   useLayoutEffect(() => () => search.clear(), [search]);
   useLayoutEffect(() => input.current?.select(), [search, requests]);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    // An input method uses these keys itself.
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     if (event.key === "Escape") onClose();
     if (event.key !== "Enter") return;
     event.preventDefault();

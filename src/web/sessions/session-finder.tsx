@@ -3,6 +3,7 @@ import type { RefObject, TargetedKeyboardEvent, VNode } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { isComposing } from "../composition.ts";
 import { detailWords, nameWords } from "../session/words.ts";
 import { fuzzyFind } from "./list-filter.ts";
 
@@ -26,7 +27,7 @@ export function SessionFinder({ workspace, sessions, onOpen }: SessionFinderProp
   useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.isComposing || (step === undefined && event.key !== "Enter")) return;
+    if (isComposing(event) || (step === undefined && event.key !== "Enter")) return;
     event.preventDefault();
     if (step !== undefined) chosen.value = Math.max(0, Math.min(found.length - 1, at + step));
     else list.current?.querySelector<HTMLElement>("[aria-selected=true]")?.click();

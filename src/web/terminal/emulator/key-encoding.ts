@@ -1,9 +1,18 @@
 // Keys that xterm.js 6 cannot distinguish, such as Enter with and without Shift, in the encoding that the program
 // requested.
+import { isComposing } from "../../composition.ts";
 
 export type KeyPress = Pick<
   KeyboardEvent,
-  "key" | "code" | "shiftKey" | "altKey" | "ctrlKey" | "metaKey" | "isComposing" | "getModifierState"
+  | "key"
+  | "code"
+  | "keyCode"
+  | "shiftKey"
+  | "altKey"
+  | "ctrlKey"
+  | "metaKey"
+  | "isComposing"
+  | "getModifierState"
 >;
 
 export type KeyModes = {
@@ -22,7 +31,7 @@ const CONTROL = 4;
 
 /** Undefined if xterm.js, or the browser, handles the key correctly. */
 export function encodeKey(press: KeyPress, modes: KeyModes): string | undefined {
-  if (press.isComposing || press.metaKey || press.getModifierState("AltGraph")) return undefined;
+  if (isComposing(press) || press.metaKey || press.getModifierState("AltGraph")) return undefined;
   const held = (press.shiftKey ? SHIFT : 0) + (press.altKey ? ALT : 0) + (press.ctrlKey ? CONTROL : 0);
   const code = CONTROL_KEYS[press.key];
   if (modes.isDisambiguating) {

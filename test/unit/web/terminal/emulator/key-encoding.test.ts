@@ -15,7 +15,7 @@ function press(pressed: string, more: Partial<KeyPress> = {}): KeyPress {
     altKey: held.includes("alt"),
     ctrlKey: held.includes("ctrl"),
     metaKey: held.includes("meta"),
-    isComposing: false,
+    ...{ isComposing: false, keyCode: 0 },
     getModifierState: (name) => held.includes(name),
     ...more,
   };
@@ -71,6 +71,10 @@ test("a key that does not write Latin letters is named by its place, a digit by 
   expect(encodeKey(press("alt+shift+!", { code: "Digit1" }), KITTY)).toBe("\x1b[49;4u");
 });
 
-test("the Enter that ends a composition is left alone", () => {
-  expect(encodeKey(press("shift+Enter", { isComposing: true }), KITTY)).toBeUndefined();
+test.each([
+  ["while it lasts", { isComposing: true }],
+  ["right after it, as in Safari", { keyCode: 229 }],
+])("the key that ends a composition %s is left alone", (_, composition) => {
+  expect(encodeKey(press("shift+Enter", composition), KITTY)).toBeUndefined();
+  expect(encodeKey(press("Escape", composition), KITTY)).toBeUndefined();
 });
