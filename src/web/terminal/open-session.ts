@@ -305,12 +305,16 @@ export class OpenSession implements Disposable {
   }
 
   async #resize(size: TerminalSize): Promise<void> {
+    const { socket, onFailed } = this.#options;
     try {
-      await this.#options.socket.resize(this.id, size);
+      await socket.resize(this.id, size);
     } catch (error) {
       // Retried as soon as the connection or the machine is back.
-      this.sizing.forget();
-      this.reachability.failed(error);
+      if (this.reachability.failed(error) || socket.state.kind !== "open") return this.sizing.forget();
+      if (this.#scope.disposed || !this.#isRunning) return;
+      this.sizing.refused(size);
+      const hasEnded = error instanceof ServiceError && error.code === "session_not_running";
+      if (!hasEnded) onFailed("The terminal was not resized", error);
     }
   }
 

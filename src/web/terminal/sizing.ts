@@ -111,7 +111,15 @@ export class Sizing {
     this.layout();
   }
 
-  /** Pending requests get no answer: the connection was lost, or they were refused. */
+  /** The server refused a requested size. Unless it accepts a later one, this window follows the session's size. */
+  refused(size: TerminalSize): void {
+    const refused = this.#asked.findIndex((asked) => isSame(asked, size));
+    if (refused !== -1) this.#asked.splice(refused, 1);
+    if (this.#asked.length === 0) this.#isOurs.value = false;
+    this.layout();
+  }
+
+  /** Pending requests get no answer: the connection or the machine was lost. */
   forget(): void {
     this.#asked.length = 0;
   }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeJson } from "../../../src/protocol/frame/payload.ts";
 import { Chromium } from "./chromium.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { pixelsOf } from "./pixels.ts";
@@ -75,6 +77,24 @@ test("the program's terminal has the size of the window and follows it", async (
   expect(after.cols).toBeLessThan(before.cols);
   await page.enter("stty size");
   await page.shows(`\n${after.rows} ${after.cols}\n`);
+});
+
+test("a size that the server refuses is offered again, and the reason is shown", async () => {
+  await using page = await stage().chromium.open("about:blank");
+  await page.page.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage((message) => {
+      const frame = decodeFrame(Buffer.from(message));
+      if (frame.type !== FrameType.RESIZE || frame.sessionId === "") return server.send(message);
+      const refusal = { code: "host_unreachable", message: "the session host restarts", request: "command" };
+      socket.send(Buffer.from(encodeFrame(FrameType.ERROR, frame.sessionId, encodeJson(refusal))));
+    });
+  });
+  await page.page.goto(stage().server.url);
+  await page.startShell();
+  await page.page.setViewportSize({ width: 700, height: 400 });
+  await page.page.getByText("The terminal was not resized: the session host restarts").waitFor();
+  await page.page.getByText("Fit to my window").waitFor();
 });
 
 test("a shell does not run pasted lines before Enter", async () => {

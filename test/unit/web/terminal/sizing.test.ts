@@ -103,6 +103,30 @@ test("a window that is resized faster than the server answers keeps its session,
   expect(asked.at(-1)).toEqual({ cols: 50, rows: 24 });
 });
 
+test("a refused size leaves the session to its size until this window is fitted again", () => {
+  const { sizing, asked } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  sizing.refused({ cols: 84, rows: 24 });
+  expect([sizing.isOurs, sizing.foreign.value]).toEqual([false, { cols: 80, rows: 20 }]);
+  sizing.layout();
+  expect(asked).toHaveLength(1);
+  sizing.fit();
+  sizing.told({ cols: 84, rows: 24 });
+  expect(sizing.isOurs).toBe(true);
+});
+
+test("a refused size does not count if a later one is accepted", () => {
+  const { sizing, pane } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  pane.width = 700;
+  sizing.layout();
+  sizing.refused({ cols: 84, rows: 24 });
+  sizing.told({ cols: 70, rows: 24 });
+  expect([sizing.isOurs, sizing.foreign.value]).toEqual([true, undefined]);
+});
+
 test("another window's size is followed until this one is fitted again", () => {
   const { sizing, asked } = paneOf();
   sizing.told({ cols: 80, rows: 20 });
