@@ -164,19 +164,11 @@ function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): VNode |
   if (workspace.connection.value.kind !== "open" || !(isAway || isLost)) return undefined;
   const isHq = workspace.machines.all.value !== undefined;
   const name = workspace.sessions.record(open.id)?.source ?? "The machine";
-  const back = isHq ? `Back to ${name}…` : "The session could not be opened.";
+  const back = isHq ? `Back to ${name}…` : "The session could not be opened. Trying again…";
   const words = isAway
     ? `${name} is offline. The session keeps running; you are reconnected when the machine is back online.`
     : back;
-  return (
-    <Banner words={words} refusals={open.reachability.refusals.value}>
-      {!isAway && (
-        <Button kind="small" onClick={() => open.retry()}>
-          Try again
-        </Button>
-      )}
-    </Banner>
-  );
+  return <Banner words={words} refusals={open.reachability.refusals.value} />;
 }
 
 const PREVIEW_CHARACTERS = 60;

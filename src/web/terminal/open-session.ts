@@ -25,12 +25,16 @@ import { SessionStream } from "./session-stream.ts";
 import { Sizing } from "./sizing.ts";
 
 /**
- * `failed`: it could not be opened, or is lost with its machine; retried when the machine or the connection returns.
+ * `failed`: it could not be opened, or is lost with its machine; retried every RETRY_MS while both are reachable, and when
+ * the machine or the connection returns.
  * `watching`: it runs, and the viewer may only watch.
  */
 type Phase =
   | { readonly kind: "opening" | "running" | "watching" | "missing" | "failed" }
   | { readonly kind: "ended"; readonly ending: Ending };
+
+/** Delay before a failed request to open the session is repeated. The server counts requests. */
+const RETRY_MS = 3_000;
 
 type OpenSessionOptions = {
   readonly id: string;
@@ -77,6 +81,7 @@ export class OpenSession implements Disposable {
   readonly viewers: ReadonlySignal<readonly SessionViewer[]> = this.#viewers;
   readonly #mayResize = signal(false);
   #isBeginning = false;
+  #retrying: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: OpenSessionOptions) {
     this.id = options.id;
@@ -98,6 +103,7 @@ export class OpenSession implements Disposable {
     this.#input = this.#scope.use(this.#newInput());
     this.#scope.use(options.socket.onState((state) => this.#linkChanged(state.kind === "open")));
     this.#scope.defer(effect(() => this.#restyle()));
+    this.#scope.defer(() => clearTimeout(this.#retrying));
     void this.#begin();
   }
 
@@ -215,6 +221,11 @@ export class OpenSession implements Disposable {
       if (!this.#scope.disposed) this.#failed(error);
     }
     this.#isBeginning = false;
+    // Otherwise the link or the machine reports its return.
+    const isReachable = this.#options.socket.state.kind === "open" && !this.reachability.isUnreachable.peek();
+    if (this.#phase.peek().kind !== "failed" || !isReachable || this.#scope.disposed) return;
+    clearTimeout(this.#retrying);
+    this.#retrying = setTimeout(() => this.retry(), RETRY_MS);
   }
 
   async #draw(): Promise<void> {
@@ -280,11 +291,13 @@ export class OpenSession implements Disposable {
     if (code === "session_not_running") return;
     // A machine that left takes its sessions out of the list, but they are not removed.
     const isGone = code === "session_not_found" && !this.reachability.isMachineGone;
+    // Repeated attempts fail silently: the banner is still shown.
+    const wasFailed = this.#phase.peek().kind === "failed";
     if (isGone) this.#phase.value = { kind: "missing" };
     else if (code === "session_not_found" || this.#phase.peek().kind === "opening") {
       this.#phase.value = { kind: "failed" };
     }
-    if (this.reachability.failed(error) || code === "session_not_found") return;
+    if (this.reachability.failed(error) || code === "session_not_found" || wasFailed) return;
     this.#options.onFailed("The session does not respond", error);
   }
 
