@@ -1,14 +1,14 @@
 import { rename } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { withDeadline } from "../../lib/async/deadline.ts";
-import { isErrno, unlessMissing } from "../../lib/fs/atomic-file.ts";
+import { isErrno } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
 import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import type { Audit, AuditEntry } from "../entry.ts";
 import { type ChainHead, chainLines, hashOf } from "./chain.ts";
 import { auditLine } from "./line.ts";
 import { LineFile } from "./line-file.ts";
-import { firstSequence, KEPT_FILES, keptFiles } from "./log-lines.ts";
+import { firstSequence, KEPT_FILES, keptFiles, logNames } from "./log-lines.ts";
 import { resumeChain } from "./resume.ts";
 import type { SealedHead } from "./sealed-head.ts";
 
@@ -170,21 +170,33 @@ export class AuditFile implements Audit, AsyncDisposable {
     return isFull ? await this.#rotate(file) : file;
   }
 
-  /** If renaming fails, the file continues until it has doubled. */
+  /** If that fails, the file continues until it has doubled. */
   async #rotate(file: LineFile): Promise<LineFile> {
     const { path, log, maxBytes } = this.#options;
     try {
-      for (let number = KEPT_FILES - 1; number > 0; number -= 1) {
-        await rename(`${path}.${number}`, `${path}.${number + 1}`).catch(unlessMissing);
-      }
-      await rename(path, `${path}.1`);
-      await this.#noteRotation();
+      await this.#moveOn();
     } catch (error) {
       log.error({ error, path }, "full audit log not moved on");
       this.#maxBytes = file.bytes + maxBytes;
       return file;
     }
     return await this.#reopen();
+  }
+
+  /** Moves the files up to the first free name, so that repeated failures remove no more than one file. */
+  async #moveOn(): Promise<void> {
+    const { path } = this.#options;
+    const names = logNames(path);
+    const kept = await keptFiles(path);
+    const isFree = (name: string): boolean => !kept.includes(name);
+    const free = names.find(isFree) ?? `${path}.${KEPT_FILES}`;
+    const details = { first: await firstOf(kept.filter((name) => name !== free)) };
+    const moving = names.slice(0, names.indexOf(free) + 1).toReversed();
+    for (const [index, to] of moving.slice(0, -1).entries()) {
+      await rename(moving[index + 1] ?? path, to);
+      // The first move may have removed a file, even if a later one fails.
+      if (index === 0) this.#notes = [...this.#notes, { action: "audit.rotate", result: "ok", details }];
+    }
   }
 
   async #reopen(): Promise<LineFile> {
@@ -203,13 +215,6 @@ export class AuditFile implements Audit, AsyncDisposable {
     await file?.[Symbol.asyncDispose]().catch(() => undefined);
   }
 
-  async #noteRotation(): Promise<void> {
-    let first: number | undefined;
-    for (const file of await keptFiles(this.#options.path)) first ??= await firstSequence(file);
-    const details = { first: first ?? 1 };
-    this.#notes = [...this.#notes, { action: "audit.rotate", result: "ok", details }];
-  }
-
   #lose(lines: readonly string[]): void {
     if (lines.length === 0) return;
     this.#lost += lines.length;
@@ -225,6 +230,15 @@ export class AuditFile implements Audit, AsyncDisposable {
     if (this.#isFailing) log.error({ error, path }, "audit log not written: lines are lost");
     else log.info({ path, lost: this.#lost }, "audit log written again");
   }
+}
+
+/** The first sequence number in these files. Unreadable ones do not stop a rotation. */
+async function firstOf(files: readonly string[]): Promise<number> {
+  for (const file of files) {
+    const first = await firstSequence(file).catch(() => undefined);
+    if (first !== undefined) return first;
+  }
+  return 1;
 }
 
 /** A verifier expects it right after the interrupted write. */

@@ -84,6 +84,20 @@ test("a full file is rotated, and four rotated files are kept", async () => {
   expect(place.said).toEqual([]);
 });
 
+test("an older file that cannot be read does not keep a rotation out of the log", async () => {
+  await using place = await LogPlace.make();
+  await using audit = await place.open({ maxBytes: 400 });
+  await mkdir(`${place.path}.1`);
+  for (const user of ["ada", "bob"]) {
+    audit.write(loginOf(user.repeat(60)));
+    await audit.flushed();
+  }
+  expect(usersOf(await place.lines(`${place.path}.1`))).toEqual(["ada".repeat(60)]);
+  const [first] = (await place.lines()).map((line) => JSON.parse(line));
+  expect(first).toMatchObject({ action: "audit.rotate", details: { first: 1 } });
+  expect(place.said).toEqual([]);
+});
+
 test("after somebody moves the file away a new one is started", async () => {
   await using place = await LogPlace.make();
   await using audit = await place.open();

@@ -1,10 +1,13 @@
 // Attacks on the audit log, and the accidents that must not look like one.
+import { execFile } from "node:child_process";
 import { appendFile, copyFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { chainLines, GENESIS, hashOf } from "../../../../src/audit/file/chain.ts";
 import { verifyLog } from "../../../../src/audit/file/verifier.ts";
 import { LogPlace } from "../log-place.ts";
 
+const run = promisify(execFile);
 const USERS = ["ada", "bob", "cid", "dan", "eve"];
 
 async function written(): Promise<LogPlace> {
@@ -106,6 +109,31 @@ test("the chain continues across restarts and rotation; files that rotation remo
   expect(first).toBeGreaterThan(1);
   expect(last).toBeGreaterThan(100);
   expect(place.said).toEqual([]);
+});
+
+test("a rotation that fails half-way removes one file at most, and the log names what is kept", async ({
+  skip,
+}) => {
+  await using place = await LogPlace.make();
+  const grow = async (starts: number): Promise<void> => {
+    for (let start = 0; start < starts; start++) await place.write(USERS, { maxBytes: 1_500 });
+  };
+  await grow(20);
+  // Such a file takes lines, and cannot be renamed.
+  const isFixed = await run("chattr", ["+a", place.path]).then(
+    () => true,
+    () => false,
+  );
+  skip(!isFixed, "needs the right to make files append-only");
+  try {
+    await grow(8);
+  } finally {
+    await run("chattr", ["-a", place.path]);
+  }
+  expect(place.said).toContain("full audit log not moved on");
+  expect(await place.verify()).toMatchObject({ files: { length: 4 }, problem: undefined });
+  await grow(2);
+  expect(await place.verify()).toMatchObject({ files: { length: 5 }, problem: undefined });
 });
 
 test("a removed or shortened rotated file is reported", async () => {
