@@ -37,6 +37,7 @@ export class Outbox {
   #lastPauseMs = 0;
   #bytes = 0;
   #answerBytes = 0;
+  #isDropped = false;
 
   /** `onSent` is called when a message has left this process. `now` in milliseconds, monotonic. */
   constructor(options: {
@@ -83,6 +84,8 @@ export class Outbox {
       this.#send(message, message.length);
       return;
     }
+    if (this.#isDropped) return;
+    this.#isDropped = true;
     this.#traffic.droppedUnread += 1;
     this.#peer.terminate();
   }

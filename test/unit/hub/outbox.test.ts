@@ -7,13 +7,14 @@ import { MemoryPeer } from "./memory-client.ts";
 function setUp() {
   const peer = new MemoryPeer();
   const clock = { time: 0 };
-  const outbox = new Outbox({ peer, now: () => clock.time, onSent: () => {}, traffic: new Traffic() });
+  const traffic = new Traffic();
+  const outbox = new Outbox({ peer, now: () => clock.time, onSent: () => {}, traffic });
   const frames: Uint8Array[] = [];
   const offer = (...lengths: readonly number[]): void => {
     frames.push(...lengths.map((length) => new Uint8Array(length)));
     outbox.ready({ take: () => frames.shift() });
   };
-  return { peer, clock, outbox, offer };
+  return { peer, clock, traffic, outbox, offer };
 }
 
 test("output is offered up to half a MiB and again when there is room", () => {
@@ -39,6 +40,13 @@ test("answers pass a full outbox, until too many are unread and the client is di
   expect(answered).toBeLessThan(MAX_UNREAD_ANSWER_BYTES + 30_000);
   while (peer.read() !== undefined);
   expect(outbox.isCrowded).toBe(false);
+});
+
+test("a client that is disconnected for its unread answers counts once, however many follow", () => {
+  const { peer, traffic, outbox } = setUp();
+  while (!peer.isTerminated) outbox.answer(new Uint8Array(10_000));
+  outbox.answer(new Uint8Array(10_000));
+  expect(traffic.droppedUnread).toBe(1);
 });
 
 test("an outbox knows how long it has been full, or was the last time", () => {
