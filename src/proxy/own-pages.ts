@@ -143,12 +143,18 @@ export class OwnPages {
     refuseForeignPages(request, clientOf(request));
     const login = await this.#loginOf(request);
     response.setHeader("set-cookie", cookie(LOGIN_COOKIE, "", 0));
-    await logins.end(loginCookieOf(request));
     if (login === undefined) return redirect(response, "/.proxy/logged-out");
     const { login: user } = login.user;
     const { address } = clientOf(request);
+    const entry = { action: "logout", user, method: "oidc", address } as const;
+    try {
+      await logins.end(loginCookieOf(request));
+    } catch (error) {
+      audit.write({ ...entry, result: "failed" });
+      throw error;
+    }
     log.info({ user, method: "oidc", address }, "logged out");
-    audit.write({ action: "logout", result: "ok", user, method: "oidc", address });
+    audit.write({ ...entry, result: "ok" });
     // The logout here does not depend on the provider.
     const url = await provider.logoutUrl(login.idToken).catch(() => undefined);
     redirect(response, url?.href ?? "/.proxy/logged-out");

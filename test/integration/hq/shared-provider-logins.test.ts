@@ -8,6 +8,7 @@ import type { WebSocket } from "ws";
 import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { AuditLog } from "../harness/audit-log.ts";
 import { Balancer } from "../harness/balancer.ts";
 import { CLIENT_SECRET, LoginProvider, logInAt } from "../harness/login-provider.ts";
 import { OpensslAuthority } from "../harness/openssl-authority.ts";
@@ -27,11 +28,13 @@ let owned: AsyncDisposableStack;
 let authority: OpensslAuthority;
 let provider: LoginProvider;
 let origin: string;
+let redis: RedisServer;
+const servers: TestServer[] = [];
 
 beforeAll(async () => {
   await using stack = new AsyncDisposableStack();
   authority = stack.use(await OpensslAuthority.make());
-  const redis = stack.use(await RedisServer.start());
+  redis = stack.use(await RedisServer.start());
   const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "ttyhq-shared-")));
   const registryUrl = join(folder.path, "registry-url");
   await writeFile(registryUrl, redis.url);
@@ -50,7 +53,7 @@ beforeAll(async () => {
   for (const port of proxies) {
     const proxy = ["--enable-proxy-serve", "--proxy-listen", `127.0.0.1:${port}`, "--proxy-url", origin];
     const args = [...hq, ...tls, ...proxy, ...provider.args];
-    stack.use(await TestServer.start({ args, env: ENV }));
+    servers.push(stack.use(await TestServer.start({ args, env: ENV })));
   }
   owned = stack.move();
 });
@@ -96,4 +99,20 @@ test("one HQ at a time renews a login, so that no refresh token is used twice", 
   const closed = open.map((socket) => once(socket, "close"));
   await withDeadline(Promise.all(closed), PATIENCE_MS, "the close");
   expect(await statuses(client)).toEqual([401, 401, 401, 401]);
+});
+
+test("a logout that the other HQ cannot hear of yet is in the audit log as failed", async () => {
+  provider.gone.clear();
+  const client = await loggedIn();
+  // Both HQs know the login.
+  expect(await statuses(client)).toEqual([200, 200, 200, 200]);
+  await redis.kill();
+  const asked = { method: "POST", headers: { origin } } as const;
+  const { status, json } = await client.ask(`${origin}/.proxy/logout`, asked);
+  expect([status, json.code]).toEqual([503, "registry_unavailable"]);
+  const failed = await eventually(async () => {
+    const logs = await Promise.all(servers.map(({ controlDir }) => new AuditLog(controlDir).wholeLines()));
+    return logs.flat().find(({ action, result }) => action === "logout" && result === "failed");
+  }, "the logout in the audit log");
+  expect(failed).toMatchObject({ method: "oidc", user: expect.any(String), address: "127.0.0.1" });
 });
