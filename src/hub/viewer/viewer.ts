@@ -321,8 +321,7 @@ export class Viewer implements SubscriptionHost, Disposable {
 
   async #subscribe(sessionId: string, request: Subscribe): Promise<void> {
     checkSessionId(sessionId);
-    const subscription = await this.#prepared(sessionId, request.flags);
-    const known = await this.#known(subscription.feed, request);
+    const [subscription, known] = await this.#prepared(sessionId, request);
     // The client or the session may have gone meanwhile.
     if (this.#subscriptions.get(sessionId) !== subscription) return;
     const answer = subscription.apply(request, known);
@@ -331,17 +330,17 @@ export class Viewer implements SubscriptionHost, Disposable {
     if (subscription.has(ClientFlag.Viewers)) this.#hub.presence.tell(this, sessionId);
   }
 
-  /** The subscription, once its feed delivers what these flags request. A new one is removed if that fails. */
-  async #prepared(sessionId: string, flags: number): Promise<Subscription> {
-    const known = this.#subscriptions.get(sessionId);
-    const subscription = known ?? (await this.#open(sessionId, flags));
+  /** The subscription, once its feed delivers what is requested, and what `#known` says. A new one is removed if that fails. */
+  async #prepared(sessionId: string, request: Subscribe): Promise<readonly [Subscription, number]> {
+    const former = this.#subscriptions.get(sessionId);
+    const subscription = former ?? (await this.#open(sessionId, request.flags));
     try {
-      await subscription.feed.want(subscription, flags);
+      await subscription.feed.want(subscription, request.flags);
+      return [subscription, await this.#known(subscription.feed, request)];
     } catch (error) {
-      if (known === undefined) this.#unsubscribe(sessionId);
+      if (former === undefined) this.#unsubscribe(sessionId);
       throw error;
     }
-    return subscription;
   }
 
   async #open(sessionId: string, flags: number): Promise<Subscription> {

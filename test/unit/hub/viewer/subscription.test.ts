@@ -217,6 +217,17 @@ test("a session that is gone after a lost connection is reported as lost", async
   expect(hub.watchedSessions).toBe(0);
 });
 
+test("a first SUBSCRIBE that fails leaves no subscription behind", async () => {
+  const { sessions, hub, client } = setUp();
+  sessions.get = () => Promise.reject(new ServiceError("remote_unreachable", "the remote is gone"));
+  await using viewer = client();
+  // Beyond the end that this process knows, so the backend is asked.
+  viewer.subscribe("s", { flags: Stdout | Offsets, from: 99 });
+  await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
+  expect(viewer.json(FrameType.ERROR, "s")).toMatchObject([{ code: "remote_unreachable" }]);
+  expect(hub.watchedSessions).toBe(0);
+});
+
 test("a slow viewer of events gets those from before and after skipped output", async () => {
   const { sessions, session, client } = setUp();
   const other = sessions.add("other");
