@@ -20,7 +20,6 @@ const LONGEST = [
   "auth/oidc-renewal",
   "containers/compose",
   "containers/packages",
-  "testing/package",
   "auth/ssh-login",
   "hq/cuts",
   "rolling-restart",
