@@ -159,10 +159,14 @@ test("of more folders than there is room for, those where nothing runs are forgo
   const repository = await place.room.repository();
   using ended = place.enter(repository, { isLive: false });
   await eventually(async () => ended.status, "the status of who has ended");
-  const living = Array.from({ length: 999 }, (_, index) => place.enter(join(repository, `f${index}`)));
+  for (const name of ["late", "later"]) await mkdir(join(repository, name));
+  // Outside the repository: no git runs for them.
+  const living = Array.from({ length: 999 }, (_, index) => place.enter(place.room.at(`plain/f${index}`)));
   using last = await inside(place, join(repository, "folder"));
   using late = place.enter(join(repository, "late"));
-  expect([last.status?.gitBranch, late.status]).toEqual(["main", undefined]);
+  await place.room.git(repository, "switch", "--quiet", "-c", "after");
+  await last.until(on("after"), "the branch of the last that had room");
+  expect(late.status).toBeUndefined();
   for (const one of living) one[Symbol.dispose]();
-  using _later = await inside(place, repository);
+  using _later = await inside(place, join(repository, "later"));
 });
