@@ -20,6 +20,7 @@ import { whenReady } from "./listeners.ts";
 const SECRET_BYTES = 32;
 
 type ProxyListener = AsyncDisposable & {
+  readonly listener: Listener;
   readonly clientOf: ClientOf;
   readonly url: string;
   /** Forwards to the server at this port of 127.0.0.1 from now on. */
@@ -55,7 +56,7 @@ export async function openProxyListener(proxyServe: ProxyServe, parts: ProxyPart
   log.info({ url }, "reverse proxy listening");
   const owned = stack.move();
   return {
-    ...{ url, clientOf: clientReader({ ranges, proof }) },
+    ...{ listener, url, clientOf: clientReader({ ranges, proof }) },
     leadTo: (port) => proxy.forwardTo(port),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

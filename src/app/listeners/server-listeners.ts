@@ -68,7 +68,7 @@ export async function openServerListeners(
   parts.serve(privateHandlers({ ...parts, user: account.user }));
   const isDialling = config.role.kind === "remote" && config.role.dials;
   const tunnel = isDialling ? [stack.use(await openTunnelListener(parts))] : [];
-  const serving = [publicListener, socket, ...tunnel];
+  const serving = [publicListener, socket, ...tunnel, ...(proxy ? [proxy.listener] : [])];
   const own = urlOf(config, "localhost", port);
   const { url } = proxy ?? { url: own };
   const owned = stack.move();

@@ -215,6 +215,22 @@ test("when the server stops, connections through the proxy are closed with its c
   expect([code, exit]).toEqual([1001, { code: 0, signal: null }]);
 });
 
+test("while the server drains, answers through the proxy close their connections, too", async () => {
+  const other = await proxyOrigin();
+  const drain = ["--drain-delay", "1m", "--grace", "3m"];
+  const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*", ...drain];
+  await using draining = await proxiedServer({ origin: other, authority, args });
+  const client = clientWith(await authority.issue({ subject: "/CN=ada" }));
+  const ask = () => client.ask(`${other}/api/auth/config`, { headers: { connection: "keep-alive" } });
+  expect((await ask()).headers.connection).toBe("keep-alive");
+  draining.signal("SIGTERM");
+  await draining.logged('"draining"');
+  const { status, headers } = await ask();
+  expect([status, headers.connection]).toEqual([200, "close"]);
+  // A second signal ends the drain.
+  await draining.kill("SIGTERM");
+});
+
 test("open streams are closed when a certificate expires, and the connection serves no more requests", async () => {
   const people = new CertificateAuthority("people");
   const file = `${server.controlDir}/people.pem`;
