@@ -6,7 +6,7 @@
   "targets": [
     {
       "target_name": "ttyhq",
-      "sources": ["native/module.c", "native/peer.c", "native/pty.c", "native/unix-datagram.c"],
+      "sources": ["native/json.c", "native/module.c", "native/peer.c", "native/pty.c", "native/unix-datagram.c"],
       "cflags": ["-Wall", "-Wextra", "-O2"],
       # Linux has /proc.
       "conditions": [["OS == 'mac'", {"sources": ["native/process.c"]}]]

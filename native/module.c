@@ -1,9 +1,10 @@
-// The native module: system calls that Node does not offer.
+// The native module: system calls that Node does not offer, and the escaping of recordings.
 #include <fcntl.h>
 #include <node_api.h>
 #include <stdbool.h>
 
 #include "argument.h"
+#include "json.h"
 #include "peer.h"
 #ifdef __APPLE__
 #include "process.h"
@@ -27,6 +28,7 @@ static bool define(napi_env env, napi_value exports, const char *name, napi_call
 
 NAPI_MODULE_INIT() {
   bool is_whole = define(env, exports, "setCloseOnExec", set_close_on_exec) &&
+                  define(env, exports, "escapeJson", escape_json) &&
                   define(env, exports, "sendUnixDatagram", send_unix_datagram) &&
                   define(env, exports, "peerUser", peer_user) && define(env, exports, "forkInPty", fork_in_pty) &&
                   define(env, exports, "resizePty", resize_pty);

@@ -157,7 +157,7 @@ new Worker(new URL(built ? "../hub/hub.js" : "./ring.ts", import.meta.url));`,
     about: "the native module in another file",
     files: { "src/sessions/journal.ts": `require("../../build/Release/ttyhq.node");` },
     said: [
-      "src/sessions/journal.ts:1 imports ttyhq.node: only src/sessions/pty/pty.ts and src/sessions/pty/process-table.ts and src/remote/exact-socket.ts and src/audit/ship/syslog-receiver.ts may",
+      "src/sessions/journal.ts:1 imports ttyhq.node: only src/sessions/journal/recording.ts and src/sessions/pty/pty.ts and src/sessions/pty/process-table.ts and src/remote/exact-socket.ts and src/audit/ship/syslog-receiver.ts may",
     ],
   },
   {

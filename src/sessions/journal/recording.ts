@@ -2,6 +2,7 @@
 // the journal on request, and written beside it at the end.
 import { isUtf8 } from "node:buffer";
 import { rename, rm, writeFile } from "node:fs/promises";
+import { loadNative } from "../../lib/os/installation.ts";
 import { parseSize } from "../../protocol/schemas/session.ts";
 import { WholeCharacters } from "../../protocol/whole-characters.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
@@ -87,7 +88,7 @@ export class CastWriter {
   line(entry: JournalEntry): Uint8Array {
     this.#advance(entry.time);
     if (entry.kind === "o") return this.#output(this.#characters.take(entry.bytes));
-    return entry.kind === "x" ? NOTHING : this.#format(entry.kind, jsonBytes(entry.data));
+    return entry.kind === "x" ? NOTHING : this.#format(entry.kind, Buffer.from(entry.data));
   }
 
   /** The line for a character that never became whole; the writer may then be used for more. */
@@ -101,24 +102,29 @@ export class CastWriter {
       this.#microseconds = microseconds;
   }
 
-  /** JSON escapes only ASCII: valid UTF-8 is not decoded, which would take several times as long. */
   #output(bytes: Uint8Array): Uint8Array {
     if (bytes.length === 0) return NOTHING;
-    if (!isUtf8(bytes)) return this.#format("o", jsonBytes(decoder.decode(bytes)));
-    const { buffer, byteOffset, length } = bytes;
-    return this.#format("o", JSON.stringify(Buffer.from(buffer, byteOffset, length).toString("latin1")));
+    return this.#format("o", isUtf8(bytes) ? bytes : Buffer.from(decoder.decode(bytes)));
   }
 
-  /** `json`: one Latin-1 character per byte. */
-  #format(code: "o" | "i" | "r" | "m", json: string): Uint8Array {
+  #format(code: "o" | "i" | "r" | "m", text: Uint8Array): Uint8Array {
     const seconds = Math.floor(this.#microseconds / 1e6);
     const fraction = String(this.#microseconds % 1e6).padStart(6, "0");
-    return Buffer.from(`[${seconds}.${fraction}, "${code}", ${json}]\n`, "latin1");
+    const start = Buffer.from(`[${seconds}.${fraction}, "${code}", "`);
+    return Buffer.concat([start, escapeJson(text), LINE_END]);
   }
 }
 
+const LINE_END = Buffer.from('"]\n');
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-function jsonBytes(text: string): string {
-  return Buffer.from(JSON.stringify(text)).toString("latin1");
+type Native = { escapeJson(text: Uint8Array): Uint8Array };
+/** Loaded on demand, since not every process makes recordings. */
+let loaded: Native | undefined;
+
+/** The content of a JSON string for UTF-8 text. */
+function escapeJson(text: Uint8Array): Uint8Array {
+  const native: Native = loaded ?? loadNative("ttyhq.node");
+  loaded = native;
+  return native.escapeJson(text);
 }

@@ -102,6 +102,7 @@ export const PACKAGE_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   // The native modules of node-pty and of this project, native/.
   "pty.node": ["src/sessions/pty/pty.ts"],
   "ttyhq.node": [
+    "src/sessions/journal/recording.ts",
     "src/sessions/pty/pty.ts",
     "src/sessions/pty/process-table.ts",
     "src/remote/exact-socket.ts",

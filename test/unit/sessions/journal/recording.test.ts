@@ -76,6 +76,25 @@ describe("lines", () => {
     expect(writer.line(noted("m", 2, 'say "now"'))).toBe('[2.000000, "m", "say \\"now\\""]\n');
   });
 
+  test("each character is escaped as JSON.stringify does, wherever in the text it is", () => {
+    const characters = [
+      ...Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code)),
+      "\u2028",
+      "你",
+      "🎉",
+    ];
+    for (const character of characters) {
+      const texts = Array.from(
+        { length: 18 },
+        (_, at) => `${"a".repeat(at)}${character}${"é~".repeat(at % 3)}`,
+      );
+      for (const text of [...texts, character.repeat(9)])
+        expect(new LineWriter().line(output(0, utf8(text)))).toBe(
+          `[0.000000, "o", ${JSON.stringify(text)}]\n`,
+        );
+    }
+  });
+
   test("control characters, quotes and separators are escaped", () => {
     const text = '\x1b[31m"\\\x00\x07\t\x7f\u2028\u2029\r\n';
     const line = new LineWriter().line(output(0, utf8(text)));
