@@ -308,11 +308,13 @@ export class LocalSessions implements SessionBackend {
     }
   }
 
+  /** A change of a removed session, whose disk answers late, would bring its record back for all who watch. */
   readonly #emit = (
     session: Session,
     type: ServerEvent["type"],
     members: Partial<ServerEvent> = {},
   ): void => {
+    if (this.#sessions.get(session.id) !== session) return;
     const event = { ...sessionEvent(type, session.record), ...members };
     if (event.record !== undefined) this.#emittedBytes.set(session, session.outputBytes);
     this.#events.emit(event);
@@ -330,7 +332,7 @@ export class LocalSessions implements SessionBackend {
     this.#sessions.delete(session.id);
     session.enter(undefined);
     // Before the files are removed: the id is free at once.
-    this.#emit(session, "session-removed");
+    this.#events.emit(sessionEvent("session-removed", session.record));
     this.#options.screens.forget(session.key);
     await session.journal?.discard();
     await this.#disk.remove(session);

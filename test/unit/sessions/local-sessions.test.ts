@@ -66,6 +66,15 @@ test("the removal is reported even if the files cannot be removed", async () => 
   expect(told).toEqual([["session-removed", "one"]]);
 });
 
+test("a session that is renamed while it is removed stays removed", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { sessions, told } = await endedSessions(stack);
+  const renaming = sessions.rename("one", "other");
+  await sessions.remove("one");
+  await renaming;
+  expect(told).toEqual([["session-removed", "one"]]);
+});
+
 test.each([
   { kind: "recording", follow: false },
   { kind: "output", from: 0, to: 5 },
