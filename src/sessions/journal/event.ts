@@ -34,7 +34,11 @@ export function parseEventLine(line: string): JournalEvent | undefined {
   return typeof data === "string" ? { time, offset, kind, data } : { time, offset, kind };
 }
 
-export type JournalExit = { readonly code: number; readonly reason: ExitReason; readonly signal?: string };
+export type JournalExit = {
+  readonly code: number;
+  readonly reason: ExitReason;
+  readonly signal?: string | undefined;
+};
 
 /** "CODE", "CODE SIGNAL" or "CODE host_lost". */
 export function exitData({ code, reason, signal }: JournalExit): string {

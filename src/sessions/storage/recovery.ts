@@ -52,8 +52,11 @@ export async function recoverSessions(
 }
 
 async function recover(stored: StoredSession, files: SessionFiles): Promise<Recovered> {
-  const wasLost = stored.exit === undefined;
-  const journal = await (wasLost ? repairJournal(files) : readSummary(files));
+  const lost = stored.exit === undefined ? await readLost(files) : undefined;
+  // On a full disk the session is listed; its journal is repaired again before the recording is written.
+  if (lost !== undefined) await repair(files, lost).catch(unlessDiskFault);
+  const wasLost = lost !== undefined;
+  const journal = lost ?? (await readSummary(files));
   const { gaps, at, outputBytes } = journal;
   const { cols, rows } = journal.sizes.at(-1) ?? stored;
   const sizes = journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols, rows }];
@@ -74,29 +77,34 @@ type JournalSummary = {
 };
 
 /** Cuts a torn last record, drops records of output that never arrived, and records output that has no record. */
-async function repairJournal(files: SessionFiles): Promise<JournalSummary> {
-  const { size, mtime } = await stat(files.output);
-  const summary = { ...(await readSummary(files, size)), at: mtime.toISOString() };
-  const { time, eventsBytes } = summary;
-  await ifDiskTakes(() => truncate(files.events, eventsBytes));
-  if (summary.exit !== undefined) return summary;
-  const offset = size + lostBefore(summary.gaps);
-  const events: JournalEvent[] = [
-    { time, offset, kind: "m", data: "the session host was lost" },
-    { time, offset, kind: "x", data: exitData(HOST_LOST) },
-  ];
-  if (summary.outputBytes < offset) events.unshift({ time, offset, kind: "o" });
-  await ifDiskTakes(() => appendFile(files.events, events.map(eventLine).join("")));
-  return { ...summary, outputBytes: offset };
+export async function repairJournal(files: SessionFiles, exit?: JournalExit): Promise<void> {
+  await repair(files, await readLost(files, exit));
 }
 
-/** On a full or read-only disk the session is listed, and a later start repairs it. */
-async function ifDiskTakes(write: () => Promise<void>): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    if (!isDiskFault(error)) throw error;
-  }
+async function repair(files: SessionFiles, { eventsBytes, missing }: LostJournal): Promise<void> {
+  await truncate(files.events, eventsBytes);
+  await appendFile(files.events, missing.map(eventLine).join(""));
+}
+
+type LostJournal = JournalSummary & { readonly missing: readonly JournalEvent[] };
+
+/** A journal, and the records that it lacks unless it has an exit. */
+async function readLost(files: SessionFiles, exit: JournalExit = HOST_LOST): Promise<LostJournal> {
+  const { size, mtime } = await stat(files.output);
+  const summary = { ...(await readSummary(files, size)), at: mtime.toISOString() };
+  if (summary.exit !== undefined) return { ...summary, missing: [] };
+  const { time, outputBytes, gaps } = summary;
+  const offset = size + lostBefore(gaps);
+  const missing: JournalEvent[] = [
+    { time, offset, kind: "m", data: "the session host was lost" },
+    { time, offset, kind: "x", data: exitData(exit) },
+  ];
+  if (outputBytes < offset) missing.unshift({ time, offset, kind: "o" });
+  return { ...summary, outputBytes: offset, missing };
+}
+
+function unlessDiskFault(error: unknown): void {
+  if (!isDiskFault(error)) throw error;
 }
 
 /** Up to the first record of output beyond `maxBytes`. */

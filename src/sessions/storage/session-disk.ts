@@ -5,6 +5,7 @@ import type { DiskCare } from "../../lib/fs/disk-care.ts";
 import type { Log } from "../../log.ts";
 import { writeRecording } from "../journal/recording.ts";
 import type { Session } from "../session.ts";
+import { repairJournal } from "./recovery.ts";
 import { folderRemoval } from "./session-folder.ts";
 
 const NOT_STORED = "session not stored";
@@ -43,10 +44,12 @@ export class SessionDisk {
 
   /** Of an ended session, after its record. */
   async writeRecording(session: Session): Promise<void> {
+    const { journal, files } = session;
     const write = async (): Promise<void> => {
-      // The recording would be incomplete.
-      if (session.journal?.failure !== undefined) throw session.journal.failure;
-      await writeRecording(session.stored, session.files);
+      // The recording would be incomplete. The journal of an earlier host may be.
+      if (journal?.failure !== undefined) throw journal.failure;
+      if (journal === undefined) await repairJournal(files, session.stored.exit);
+      await writeRecording(session.stored, files);
     };
     await this.#recordings.take(() => this.#write(session, "recording not written", write));
   }

@@ -8,15 +8,21 @@ const SOURCE = new URL("../../../src/", import.meta.url).href;
 /** Defines `sessions`, `event` and `ticks`, and `faults` of the file system, which a script may set. */
 const STAGE = `
   import files from "node:fs/promises";
-  import { existsSync, mkdtempSync, rmSync } from "node:fs";
+  import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
   import { syncBuiltinESMExports } from "node:module";
   import { tmpdir } from "node:os";
   import { join } from "node:path";
-  const faults = { rename: () => {}, closeRecord: () => {}, closeOutput: async () => {} };
-  const { rename, open } = files;
+  const faults = { rename: () => {}, append: () => {}, closeRecord: () => {}, closeOutput: async () => {} };
+  const { rename, open, appendFile } = files;
+  const renamed = new Map();
   files.rename = async (from, to) => {
     faults.rename(from);
     await rename(from, to);
+    renamed.get(to)?.();
+  };
+  files.appendFile = async (...rest) => {
+    faults.append();
+    await appendFile(...rest);
   };
   files.open = async (path, ...rest) => {
     const file = await open(path, ...rest);
@@ -34,11 +40,12 @@ const STAGE = `
   const directory = mkdtempSync(join(tmpdir(), "ttyhq-faults-"));
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   const controlDir = openControlDir(directory);
-  const sessions = new LocalSessions({
+  const host = () => new LocalSessions({
     controlDir, env: process.env, account: { user: "me", home: "/", shell: "/bin/sh" },
     screens: new Screens(), now: () => performance.now(), maxRecordingBytes: 1e6, recordInput: false,
     log: createLogger({ level: "silent", destination: { write: () => true } }),
   });
+  const sessions = host();
   await sessions.recover();
   const start = (id, command, transient) =>
     sessions.create({ id, command: ["sh", "-c", command], transient, cwd: "/", cols: 80, rows: 24 });
@@ -104,4 +111,31 @@ test("a transient session that ends late spares the next session of that id", as
     console.log(sessions.find("brief").status, existsSync(controlDir.session("brief").output));
   `);
   expect(output).toBe("running true\n");
+});
+
+test("a lost session whose journal is repaired only when there is space again is recorded whole", async () => {
+  const output = await run(`
+    const { directory: folder, record, output, events, recording } = controlDir.session("lost");
+    mkdirSync(folder);
+    writeFileSync(record, JSON.stringify({
+      id: "lost", name: "n", command: ["sh"], cwd: "/", created: new Date(0).toISOString(),
+      pid: 999_999_999, cols: 80, rows: 24, shell: "/bin/sh",
+    }));
+    writeFileSync(output, "not in the records");
+    writeFileSync(events, "");
+    let refusals = 2;
+    faults.append = () => {
+      if (refusals-- > 0) throw failure("ENOSPC");
+    };
+    const recorded = new Promise((resolve) => renamed.set(recording, resolve));
+    const alive = setInterval(() => {}, 60_000);
+    const next = host();
+    await next.recover();
+    await recorded;
+    clearInterval(alive);
+    const [, ...lines] = readFileSync(recording, "utf8").trimEnd().split("\\n");
+    console.log(lines.map((line) => JSON.parse(line).slice(1).join(" ")).join());
+    await next[Symbol.asyncDispose]();
+  `);
+  expect(output).toBe("o not in the records,m the session host was lost\n");
 });

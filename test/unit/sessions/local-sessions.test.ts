@@ -6,9 +6,22 @@ import { expect, test } from "vitest";
 import { createLogger } from "../../../src/log.ts";
 import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
 import { Screens } from "../../../src/sessions/screen/screens.ts";
-import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
+import { type ControlDir, openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
+
+/** The sessions of a new host. */
+async function recovered(controlDir: ControlDir, stack: AsyncDisposableStack): Promise<LocalSessions> {
+  const sessions = new LocalSessions({
+    ...{ controlDir, env: {}, account: { user: "me", home: "/", shell: "/bin/sh" } },
+    ...{ screens: stack.use(new Screens()), now: () => performance.now() },
+    ...{ maxRecordingBytes: 1_000_000, recordInput: false },
+    log: createLogger({ level: "silent", destination: { write: () => true } }),
+  });
+  stack.use(sessions);
+  await sessions.recover();
+  return sessions;
+}
 
 /** Sessions with an ended one, `one`, and all their events. */
 async function endedSessions(stack: AsyncDisposableStack) {
@@ -24,14 +37,7 @@ async function endedSessions(stack: AsyncDisposableStack) {
   };
   await writeFile(files.record, JSON.stringify(stored));
   for (const path of [files.output, files.events, files.recording]) await writeFile(path, "12345");
-  const sessions = new LocalSessions({
-    ...{ controlDir, env: {}, account: { user: "me", home: "/", shell: "/bin/sh" } },
-    ...{ screens: stack.use(new Screens()), now: () => performance.now() },
-    ...{ maxRecordingBytes: 1_000_000, recordInput: false },
-    log: createLogger({ level: "silent", destination: { write: () => true } }),
-  });
-  stack.use(sessions);
-  await sessions.recover();
+  const sessions = await recovered(controlDir, stack);
   const told: (readonly [string, string | undefined])[] = [];
   stack.use(sessions.watch(({ type, sessionId }) => told.push([type, sessionId])));
   return { controlDir, sessions, told };
@@ -89,3 +95,19 @@ test.each([
     await expect(Array.fromAsync(body)).rejects.toMatchObject({ code: "ENOENT" });
   },
 );
+
+test("a session whose end was stored, but not the end of its journal, is recorded with all its output", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { controlDir } = await endedSessions(stack);
+  const { events, recording } = controlDir.session("one");
+  await rm(recording);
+  await writeFile(events, '[0.000000,3,"o"]\n[0.5');
+  const sessions = await recovered(controlDir, stack);
+  await sessions[Symbol.asyncDispose]();
+  const [, ...lines] = (await readFile(recording, "utf8")).trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line).slice(1))).toEqual([
+    ["o", "123"],
+    ["o", "45"],
+    ["m", "the session host was lost"],
+  ]);
+});
