@@ -259,12 +259,14 @@ export class Session {
     if (signal === "SIGTERM" && this.isRunning) void this.#killLater();
   }
 
-  /** Ends all processes: SIGHUP, SIGTERM, after 3 s SIGKILL. Resolves after the exit was reported. */
+  /** Ends all processes: SIGHUP, SIGTERM, after 3 s SIGKILL, then a hangup. Resolves after the exit was reported. */
   readonly end = singleFlight(async (): Promise<void> => {
     this.#isEndRequested = true;
     // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
     const { pid, startTicks = readStat(pid)?.startTicks } = this.#stored;
-    await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
+    const left = await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
+    // Programs of another user, such as sudo, take the hangup from the kernel alone.
+    if (left.length > 0) this.#live?.pty[Symbol.dispose]();
     await this.#exited.promise;
   });
 

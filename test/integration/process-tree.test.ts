@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { sessionProcesses } from "../../src/sessions/pty/process-tree.ts";
 import { Program, shell, zombies } from "./harness/program.ts";
@@ -59,3 +61,32 @@ test("ending a program that was started just now ends it, however busy the machi
     expect((await program.ended).exitCode).toBeGreaterThan(128);
   }
 });
+
+const SOURCE = new URL("../../src/sessions/", import.meta.url).href;
+
+test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
+  "a session whose program its host may not signal, such as sudo, is ended by the hangup of its terminal",
+  async () => {
+    const script = `
+      import { Session } from "${SOURCE}session.ts";
+      import { spawnPty } from "${SOURCE}pty/pty.ts";
+      const size = { cols: 80, rows: 24 };
+      const stored = { id: "one", name: "n", command: ["sh"], cwd: "/", created: "", pid: 0, shell: "", ...size };
+      const options = { files: {}, recordInput: false, onEvent() {}, now: () => performance.now() };
+      const session = new Session({ ...options, stored });
+      const journal = { note() {}, flushed: async () => {}, close: async () => {} };
+      const begun = Promise.withResolvers();
+      const args = ["--reuid=65534", "sh", "-c", "echo begun; exec sleep 600"];
+      const program = { file: "setpriv", args, env: { PATH: process.env.PATH }, cwd: "/", size };
+      const onEnd = (exit) => session.finish(exit);
+      session.start(journal, () => spawnPty(program, { onOutput: begun.resolve, onEnd }));
+      await begun.promise;
+      await session.end();
+      console.log(session.record.exitSignal);
+    `;
+    // Without this capability root may signal other users no more than they may signal root.
+    const args = ["--bounding-set=-kill", process.execPath, "--input-type=module", "--eval", script];
+    const { stdout } = await promisify(execFile)("setpriv", args, { timeout: 60_000 });
+    expect(stdout).toBe("SIGHUP\n");
+  },
+);

@@ -39,11 +39,11 @@ export type PtyExit = { readonly exitCode: number; readonly signal?: string };
 type PtyListener = {
   /** `chunk` is valid until the return. Must not throw. */
   onOutput(chunk: Uint8Array): void;
-  /** Once, after the last byte of output; the descriptor is closed by then. */
+  /** Once, after the last byte of output, also after disposal; the descriptor is closed by then. */
   onEnd(exit: PtyExit): void;
 };
 
-/** Disposal closes the descriptor, which sends SIGHUP to the program, and ends calls of the listener. */
+/** Disposal closes the descriptor, which sends SIGHUP to the program whoever its user is. No output follows. */
 export type Pty = Disposable & {
   /** Also the id of the terminal session and of its first process group. */
   readonly pid: number;
@@ -190,7 +190,7 @@ function ptyExit(code: number, signal: number): PtyExit {
 }
 
 /**
- * The master's descriptor. `#stream` owns it; `#close` closes it when the program has ended, even if a background job still
+ * The master's descriptor. `#stream` owns it; disposal closes it when the program has ended, even if a background job still
  * has the terminal open. The end of the stream does not close it: that would hang up on a program that only redirected its
  * streams.
  */
@@ -242,14 +242,17 @@ class Master implements Pty {
   /** The program has ended; the kernel holds the rest of its output. */
   exited(exit: PtyExit): void {
     this.#drain();
-    // The listener may have disposed of this on the last output.
-    if (this.#state === "closed") return;
-    this.#close();
+    this[Symbol.dispose]();
     this.#listener.onEnd(exit);
   }
 
   [Symbol.dispose](): void {
-    if (this.#state !== "closed") this.#close();
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    clearTimeout(this.#exitCheck);
+    this.#input[Symbol.dispose]();
+    if (this.#release === undefined) this.#stream.destroy();
+    else this.#release();
   }
 
   #streamEnded(release: () => void): void {
@@ -281,14 +284,6 @@ class Master implements Pty {
       this.#listener.onOutput(READ_BUFFER.subarray(0, length));
     }
     return drained;
-  }
-
-  #close(): void {
-    this.#state = "closed";
-    clearTimeout(this.#exitCheck);
-    this.#input[Symbol.dispose]();
-    if (this.#release === undefined) this.#stream.destroy();
-    else this.#release();
   }
 }
 
