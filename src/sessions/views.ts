@@ -9,8 +9,11 @@ import { castText } from "./journal/recording.ts";
 import type { Screens } from "./screen/screens.ts";
 import { viewScreen } from "./screen/source.ts";
 import type { Session } from "./session.ts";
+import type { SessionFiles } from "./storage/control-dir.ts";
 
 const OCTETS = "application/octet-stream";
+/** Events are joined into pieces of about this many characters. */
+const EVENTS_PIECE_LENGTH = 64 * 1024;
 
 /** Throws `range_not_satisfiable` for output that is no longer available. */
 export async function openView(
@@ -33,7 +36,8 @@ export async function openView(
     case "output":
       return output(session, view.from, view.to);
     case "events":
-      return whole("application/json", Buffer.from(JSON.stringify(await events(session, view.from))));
+      await session.journal?.flushed();
+      return { type: "application/json", body: events(session.files, view.from) };
   }
 }
 
@@ -75,16 +79,22 @@ async function* inTurn(
   for (const source of sources) yield* source;
 }
 
-async function events(session: Session, from: number): Promise<object[]> {
-  await session.journal?.flushed();
-  const found: object[] = [];
-  for await (const event of readEvents(session.files)) {
+/** A JSON array. Made while it is read: sizes, markers and input can be as much as the limit of the recording. */
+async function* events(files: SessionFiles, from: number): AsyncGenerator<Uint8Array> {
+  let text = "[";
+  let separator = "";
+  for await (const event of readEvents(files)) {
     const { kind, time, offset } = event;
     if (kind === "o" || offset < from) continue;
     const gap = gapOf(event);
-    found.push(gap === undefined ? event : { time, offset, kind: "m", data: gapLabel(gap) });
+    const shown = gap === undefined ? event : { time, offset, kind: "m", data: gapLabel(gap) };
+    text += separator + JSON.stringify(shown);
+    separator = ",";
+    if (text.length < EVENTS_PIECE_LENGTH) continue;
+    yield Buffer.from(text);
+    text = "";
   }
-  return found;
+  yield Buffer.from(`${text}]`);
 }
 
 function whole(type: string, bytes: Uint8Array): Content {

@@ -256,7 +256,8 @@ describe("the views of a session", () => {
       const path = `/api/sessions/${id}/${view}`;
       const head = await rest.send("HEAD", path);
       expect([head.status, head.bytes.length]).toEqual([200, 0]);
-      if (view === "recording" || view === "stream") continue;
+      // Their length is not known before they are read.
+      if (["events", "recording", "stream"].includes(view)) continue;
       const { headers } = await rest.get(path);
       const ofEachRequest = { date: "", "x-request-id": "" };
       expect({ ...head.headers, ...ofEachRequest }).toEqual({ ...headers, ...ofEachRequest });
