@@ -32,10 +32,10 @@ import type { SessionFiles } from "./storage/control-dir.ts";
 import { type StoredSession, sessionRecord } from "./storage/stored-session.ts";
 import type { FolderPresence } from "./user-folders.ts";
 
-/** Maximum output held for the first subscriber. */
+/** Maximum memory for the first subscriber. */
 const MAX_UNSEEN_BYTES = 16 * 1024;
-/** An event counts as this many bytes of it. */
-const EVENT_BYTES = 256;
+/** Memory of a delivery besides its output. */
+const DELIVERY_BYTES = 256;
 /** Maximum unread input of a program; more is refused with `input_overflow`. */
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
@@ -346,7 +346,7 @@ export class Session {
     for (const sink of this.#sinks) sink(delivery);
     if (this.#unseen === undefined) return;
     this.#unseen.push(delivery);
-    this.#unseenBytes += delivery.kind === "output" ? delivery.bytes.length : EVENT_BYTES;
+    this.#unseenBytes += DELIVERY_BYTES + (delivery.kind === "output" ? delivery.bytes.length : 0);
     if (this.#unseenBytes > MAX_UNSEEN_BYTES) this.#unseen = undefined;
   }
 

@@ -86,3 +86,12 @@ test("nothing is recorded after the exit, while that is written", async () => {
   expect((await events()).map((event) => event?.kind)).toEqual(["r", "x"]);
   expect(session.size).toEqual({ cols: 80, rows: 24 });
 });
+
+test("output in very small pieces is not held for the first subscriber: each takes memory of its own", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session } = await startedSession(stack);
+  for (let piece = 0; piece < 1_000; piece++) session.receive(Uint8Array.of(97));
+  const { offset } = session.attach(() => {});
+  expect(offset).toBe(1_000);
+  await session.finish({ exitCode: 0 });
+});
