@@ -353,5 +353,8 @@ export const COMMAND_FINISHED_MIN_MS = 3_000;
 export const INPUT_WAIT_QUIET_MS = 5_000;
 export const INPUT_WAIT_MIN_WORK_MS = 3_000;
 
-/** Minimum interval between two notifications of a session's program; others are dropped. */
+/** Minimum interval between two notifications, and two bells, of a session's program; others are dropped. */
 export const PROGRAM_NOTIFICATION_INTERVAL_MS = 1_000;
+export const BELL_INTERVAL_MS = 1_000;
+/** Minimum interval between two new titles of a session; the last one is always told. */
+export const TITLE_INTERVAL_MS = 100;

@@ -12,7 +12,7 @@ import {
   type ServerEvent,
   type SessionEvent,
 } from "../protocol/frame/event.ts";
-import { KILL_GRACE_MS } from "../protocol/limits.ts";
+import { BELL_INTERVAL_MS, KILL_GRACE_MS, TITLE_INTERVAL_MS } from "../protocol/limits.ts";
 import {
   type SessionRecord,
   SIGNALS,
@@ -83,6 +83,9 @@ export class Session {
   /** Time of the last input, at first of the start. */
   #typedMs: number;
   #isEndRequested = false;
+  #toldTitle: string | undefined;
+  #titlePause: NodeJS.Timeout | undefined;
+  #rangMs = Number.NEGATIVE_INFINITY;
   #folder: FolderPresence | undefined;
   /** The last delivered git status. */
   #status: SessionEvent | undefined;
@@ -275,6 +278,7 @@ export class Session {
     const live = this.#live;
     if (live === undefined) return;
     this.#batch.release();
+    this.#tellTitle();
     this.#unseen = undefined;
     live.foreground[Symbol.dispose]();
     const reason = signal === undefined ? "exit" : "signal";
@@ -321,14 +325,27 @@ export class Session {
     if (live.journal.isStopped !== wasStopped) this.#options.onEvent(this, "session-changed");
     const { title, hasBell, marks, notification } = this.#titles.scan(output.bytes);
     live.foreground.output(marks, notification);
-    if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
-    if (hasBell) this.#options.onEvent(this, "bell");
+    if (title !== undefined) this.#stored = { ...this.#stored, title };
+    if (this.#titlePause === undefined) this.#tellTitle();
+    if (hasBell) this.#ring();
   }
 
-  #retitle(title: string): void {
-    this.#stored = { ...this.#stored, title };
+  /** Programs may set another title with each byte. */
+  readonly #tellTitle = (): void => {
+    this.#titlePause = undefined;
+    const { title } = this.#stored;
+    if (title === undefined || title === this.#toldTitle) return;
+    this.#toldTitle = title;
+    this.#titlePause = setTimeout(this.#tellTitle, TITLE_INTERVAL_MS).unref();
     this.#event({ kind: "title", title });
     this.#options.onEvent(this, "session-changed");
+  };
+
+  #ring(): void {
+    const nowMs = this.#options.now();
+    if (nowMs - this.#rangMs < BELL_INTERVAL_MS) return;
+    this.#rangMs = nowMs;
+    this.#options.onEvent(this, "bell");
   }
 
   /** Nothing comes after an exit (contract 1.8). */

@@ -53,15 +53,18 @@ async function startedSession(stack: AsyncDisposableStack) {
     onFailure: (error: unknown) => expect.unreachable(`${error}`),
   };
   const journal = new Journal(options, await createFiles(files));
+  const told: string[] = [];
+  const clock = { ms: 0 };
   const session = new Session({
-    ...{ files, stored: STORED, sizes: [], recordInput: true, onEvent: () => {}, now: () => 0 },
+    ...{ files, stored: STORED, sizes: [], recordInput: true, now: () => clock.ms },
+    onEvent: (_, type) => told.push(type),
   });
   session.start(journal, () => ({
     ...{ pid: 1, pendingInputBytes: 0, write: () => {}, resize: () => {}, pause: () => {}, resume: () => {} },
     [Symbol.dispose]: () => {},
   }));
   const events = async () => (await readFile(files.events, "utf8")).trimEnd().split("\n").map(parseEventLine);
-  return { session, events };
+  return { session, events, told, clock };
 }
 
 test("a character that is typed in two pieces is recorded whole", async () => {
@@ -94,4 +97,29 @@ test("output in very small pieces is not held for the first subscriber: each tak
   const { offset } = session.attach(() => {});
   expect(offset).toBe(1_000);
   await session.finish({ exitCode: 0 });
+});
+
+test("a program that sets titles all the time is told of now and then, at last with its last title", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session, told } = await startedSession(stack);
+  const titles: string[] = [];
+  session.attach((delivery) => {
+    if (delivery.kind === "event" && delivery.event.kind === "title") titles.push(delivery.event.title);
+  });
+  for (let title = 0; title < 1_000; title++)
+    session.receive(new TextEncoder().encode(`\x1b]2;${title}\x07`));
+  session.flush();
+  expect(session.record.title).toBe("999");
+  await session.finish({ exitCode: 0 });
+  expect(titles.at(-1)).toBe("999");
+  expect(titles.length).toBeLessThan(10);
+  expect(told.filter((type) => type === "session-changed").length).toBeLessThan(10);
+});
+
+test("a program that rings all the time is told of once a second", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session, told, clock } = await startedSession(stack);
+  for (clock.ms = 0; clock.ms < 2_500; clock.ms += 5) session.receive(Uint8Array.of(7));
+  await session.finish({ exitCode: 0 });
+  expect(told.filter((type) => type === "bell")).toHaveLength(3);
 });
