@@ -1,5 +1,7 @@
 // A disk under the control directory that refuses writes for a while: sessions continue, and so do their recordings
 // later.
+import { rm, statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../packages/testing/src/wait.ts";
@@ -161,6 +163,32 @@ describe("on a full disk", () => {
     expect(parseCast((await rest.get(`/api/sessions/${shell.id}/recording`)).text).output).toBe(
       "ready:hello\r\n",
     );
+  });
+
+  test("a recording that has no room leaves what room there is to others, and is written when there is more", async () => {
+    await using disk = await SmallDisk.make(16 * MIB);
+    await using printer = await startPrinter(disk);
+    for (let step = 0; step < 5; step += 1) await printer.print(LINES_A_MIB);
+    const ballast = join(disk.path, "ballast");
+    await writeFile(ballast, new Uint8Array(7 * MIB));
+    let least = Number.POSITIVE_INFINITY;
+    let isRefused = false;
+    const watched = async (): Promise<void> => {
+      while (!isRefused) {
+        const { bavail, bsize } = await statfs(disk.path);
+        least = Math.min(least, bavail * bsize);
+      }
+    };
+    const refused = async (): Promise<void> => {
+      await eventually(async () => (await printer.told()).at(-1) === FAILED || undefined, "the log");
+      isRefused = true;
+    };
+    await Promise.all([printer.end(), refused(), watched()]);
+    expect(least).toBeGreaterThan(2 * MIB);
+    await rm(ballast);
+    await eventually(async () => (await printer.told()).at(-1) === HEALED || undefined, "the log");
+    const { text } = await printer.rest.get(`/api/sessions/${printer.id}/recording`);
+    expect(parseCast(text).output === printer.printed).toBe(true);
   });
 
   test("a dead host's data stays on disk, and the next host lists it while the disk is still full", async () => {

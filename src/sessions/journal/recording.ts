@@ -1,13 +1,13 @@
 // The recording of a session (asciicast v2, contract 3): a header, then a line of JSON for each event. It is generated from
 // the journal on request, and written beside it at the end.
 import { isUtf8 } from "node:buffer";
-import { rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, statfs, writeFile } from "node:fs/promises";
 import { loadNative } from "../../lib/os/installation.ts";
 import { parseSize } from "../../protocol/schemas/session.ts";
 import { WholeCharacters } from "../../protocol/whole-characters.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import type { StoredSession } from "../storage/stored-session.ts";
-import { type Follow, type JournalEntry, readJournal } from "./reader.ts";
+import { type Follow, fileBytes, type JournalEntry, readJournal } from "./reader.ts";
 
 /** Lines are joined into pieces of about this many bytes. */
 const PIECE_BYTES = 64 * 1024;
@@ -50,12 +50,23 @@ export async function* castText(
 export async function writeRecording(stored: StoredSession, files: SessionFiles): Promise<void> {
   const temporary = `${files.recording}.tmp`;
   try {
+    // A killed host may have left it, with the room that is needed.
+    await rm(temporary, { force: true });
+    await checkRoom(files);
     await writeFile(temporary, castText(stored, files), { mode: 0o600 });
     await rename(temporary, files.recording);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
+}
+
+/** A recording is longer than its output. To find that out by writing would fill the disk for all others, at each attempt. */
+async function checkRoom({ directory, output }: SessionFiles): Promise<void> {
+  const { blocks, bavail, bsize } = await statfs(directory);
+  // Some file systems do not know.
+  if (blocks === 0 || bavail * bsize >= (await fileBytes(output))) return;
+  throw Object.assign(new Error("no room for the recording"), { code: "ENOSPC" });
 }
 
 /** The size of the first record: that of the session may have changed since. */
