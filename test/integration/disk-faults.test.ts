@@ -1,16 +1,18 @@
 // A disk under the control directory that refuses writes for a while: sessions continue, and so do their recordings
 // later.
-import { rm, statfs, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { eventually } from "../../packages/testing/src/wait.ts";
+import { folderRemoval } from "../../src/sessions/storage/session-folder.ts";
 import { asciinemaCat, parseCast } from "./harness/asciicast.ts";
 import { FailingDisk } from "./harness/failing-disk.ts";
 import { Follower } from "./harness/follower.ts";
 import { LINES_A_MIB, startPrinter } from "./harness/printer.ts";
 import type { Rest } from "./harness/rest.ts";
-import { SmallDisk } from "./harness/small-disk.ts";
+import { fill, SmallDisk } from "./harness/small-disk.ts";
 import { metric } from "./harness/test-fleet.ts";
 
 const MIB = 1024 * 1024;
@@ -218,6 +220,19 @@ describe("on a full disk", () => {
     await rest.ended(next);
     expect(parseCast((await rest.get(`/api/sessions/${next}/recording`)).text).output).toBe("recorded\r\n");
   });
+});
+
+test("sessions can be removed from a full disk, although their folder has no room for another name", async () => {
+  await using disk = await FailingDisk.make(16 * MIB);
+  const sessions = join(disk.path, "sessions");
+  const folders = Array.from({ length: 300 }, () => join(sessions, randomUUID()));
+  for (const folder of folders) {
+    await mkdir(folder, { recursive: true });
+    for (const name of ["session.json", "output"]) await writeFile(join(folder, name), name);
+  }
+  await fill(disk.path);
+  for (const folder of folders) await folderRemoval(folder)();
+  expect(await readdir(sessions)).toEqual([]);
 });
 
 test("without inodes sessions go on with their recordings, new ones are refused with the way out, and start again later", async () => {

@@ -7,7 +7,7 @@ import { diskFault } from "../../lib/fs/disk-care.ts";
 import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import { SESSION_ID } from "../../protocol/schemas/session.ts";
 import { createFiles, type JournalFiles } from "../journal/journal.ts";
-import type { SessionFiles } from "./control-dir.ts";
+import { type SessionFiles, sessionFiles } from "./control-dir.ts";
 
 /** Descriptors of a terminal, its program and its files, and a reserve. */
 const NEEDED_DESCRIPTORS = 16;
@@ -51,12 +51,20 @@ export function launchFailed(cause: unknown, folder: string): ServiceError {
 /** Renames the folder first, so that a crash leaves no half session. Repeated, it spares a later session of that id. */
 export function folderRemoval(directory: string): () => Promise<void> {
   const removed = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}-${randomUUID()}`);
+  const setAside = (): Promise<void> => rename(directory, removed).catch(unlessMissing);
   let isAside = false;
   return async () => {
-    if (!isAside) await rename(directory, removed).catch(unlessMissing);
+    if (!isAside) await setAside().catch((error: unknown) => makeRoom(error, directory).then(setAside));
     isAside = true;
     await rm(removed, { recursive: true, force: true });
   };
+}
+
+/** On a full disk there may be no block for another name. All but the record goes, by which it can be removed again. */
+async function makeRoom(error: unknown, directory: string): Promise<void> {
+  if (!isErrno(error, "ENOSPC") && !isErrno(error, "EDQUOT")) throw error;
+  const { output, events, recording, checkpoint } = sessionFiles(directory);
+  for (const path of [recording, output, events, checkpoint]) await rm(path, { force: true });
 }
 
 /** Names of the session folders, not of others; completes removals of an earlier process. */

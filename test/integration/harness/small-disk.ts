@@ -26,15 +26,8 @@ export class SmallDisk implements AsyncDisposable {
     return new SmallDisk(path);
   }
 
-  /** Fills all remaining space, down to the last byte. Returns a function that frees it. */
-  async fill(): Promise<() => Promise<void>> {
-    const ballast = join(this.path, "ballast");
-    for (const bytes of [1024 * 1024, 1]) {
-      const piece = new Uint8Array(bytes);
-      for (let isFull = false; !isFull; )
-        isFull = await appendFile(ballast, piece).then(() => false, isNoSpace);
-    }
-    return () => rm(ballast);
+  fill(): Promise<() => Promise<void>> {
+    return fill(this.path);
   }
 
   /** Uses all remaining inodes; a second call also takes those freed meanwhile. */
@@ -51,6 +44,17 @@ export class SmallDisk implements AsyncDisposable {
     await unmount(this.path);
     await rmdir(this.path);
   }
+}
+
+/** Fills all remaining space of a disk, down to the last byte. Returns a function that frees it. */
+export async function fill(path: string): Promise<() => Promise<void>> {
+  const ballast = join(path, "ballast");
+  for (const bytes of [1024 * 1024, 1]) {
+    const piece = new Uint8Array(bytes);
+    for (let isFull = false; !isFull; )
+      isFull = await appendFile(ballast, piece).then(() => false, isNoSpace);
+  }
+  return () => rm(ballast);
 }
 
 /** Waits until nobody uses it: a terminated program may take a moment to end. */
