@@ -1,6 +1,5 @@
 // Recovers the sessions of the last session host from their files, which may be incomplete. Sessions that were running when
 // it died end as "host_lost".
-import { existsSync } from "node:fs";
 import { appendFile, readdir, readFile, stat, truncate } from "node:fs/promises";
 import { basename } from "node:path";
 import { isDiskFault } from "../../lib/fs/disk-care.ts";
@@ -28,7 +27,7 @@ const HOST_LOST = { code: 129, reason: "host_lost" } as const;
 export type Recovered = Required<Pick<SessionOptions, "stored" | "files" | "sizes" | "gaps">> & {
   /** It was running when its host died: its record has to be written. */
   readonly wasLost: boolean;
-  /** `recording.cast` exists. */
+  /** `recording.cast` exists, and is not empty. */
   readonly isRecorded: boolean;
 };
 
@@ -61,7 +60,7 @@ async function recover(stored: StoredSession, files: SessionFiles): Promise<Reco
   const { cols, rows } = journal.sizes.at(-1) ?? stored;
   const sizes = journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols, rows }];
   const exit = stored.exit ?? { ...(journal.exit ?? HOST_LOST), at, outputBytes };
-  const isRecorded = !wasLost && existsSync(files.recording);
+  const isRecorded = !wasLost && (await fileBytes(files.recording)) > 0;
   return { stored: { ...stored, cols, rows, exit }, files, sizes, gaps, wasLost, isRecorded };
 }
 

@@ -273,6 +273,9 @@ test("an ended session keeps its record and recording", async () => {
   await writeFile(files.output, whole.output);
   await writeFile(files.events, whole.events);
   expect(await recover(controlDir)).toMatchObject({ stored: { exit }, wasLost: false, isRecorded: false });
+  // As after a power cut: a name is on the disk before the bytes.
+  await writeFile(files.recording, "");
+  expect(await recover(controlDir)).toMatchObject({ wasLost: false, isRecorded: false });
   await writeFile(files.recording, "{}");
   expect(await recover(controlDir)).toMatchObject({ wasLost: false, isRecorded: true });
   expect(await readFile(files.events)).toEqual(Buffer.from(whole.events));
