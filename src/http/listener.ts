@@ -47,6 +47,8 @@ const LIMITS = {
   stalledAnswerMs: 120_000,
   /** Connections with an incomplete request; over that the oldest is closed. */
   maxUnfinished: 4_096,
+  /** Requests sent before the last answer of their connections; over that a connection with a further one is closed. */
+  maxWaiting: 4_096,
   /** From the first number on idle connections are closed; above the second no new ones are accepted. */
   crowdedConnections: 12_288,
   maxConnections: 16_384,
@@ -85,6 +87,8 @@ export class Listener implements AsyncDisposable {
   /** Connections with an incomplete request, oldest first. */
   readonly #unfinished = new Set<ConnectionId>();
   readonly #responses = new Set<ServerResponse>();
+  /** Unanswered requests that were sent before the last answer of their connection. */
+  #waiting = 0;
   #refused = 0;
   #stopping: Promise<{ readonly broken: number }> | undefined;
   #isLast = false;
@@ -107,11 +111,15 @@ export class Listener implements AsyncDisposable {
     });
     server.on("request", (incoming, response) => {
       if (this.#isRefused(incoming)) return;
-      this.#heard(incoming);
-      this.#responses.add(response);
-      response.once("close", () => this.#responses.delete(response));
-      if (this.#isLast) response.shouldKeepAlive = false;
-      request(incoming, response);
+      const begin = (): void => {
+        this.#heard(incoming);
+        this.#responses.add(response);
+        response.once("close", () => this.#responses.delete(response));
+        if (this.#isLast) response.shouldKeepAlive = false;
+        request(incoming, response);
+      };
+      if (response.socket === null) this.#pipelined(incoming, response, begin);
+      else begin();
     });
     // Other expectations than 100-continue are ignored.
     server.on("checkExpectation", (incoming, response) => server.emit("request", incoming, response));
@@ -214,6 +222,19 @@ export class Listener implements AsyncDisposable {
     socket.once("close", () => {
       this.#sockets.delete(id);
       this.#unfinished.delete(id);
+    });
+  }
+
+  /** A client need not wait for its last answer: the next request begins when node:http gives its answer the socket. */
+  #pipelined({ socket }: IncomingMessage, response: ServerResponse, begin: () => void): void {
+    if (this.#waiting >= this.#limits.maxWaiting) {
+      socket.destroy();
+      return;
+    }
+    this.#waiting += 1;
+    response.once("socket", begin);
+    response.once("close", () => {
+      this.#waiting -= 1;
     });
   }
 
