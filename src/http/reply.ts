@@ -87,7 +87,7 @@ export function statusOf(error: unknown): number {
   return error instanceof ServiceError ? error.status : 500;
 }
 
-/** Headers of an error: how to log in, when to retry, the whole length. */
+/** Headers of an error: how to log in, when to retry, the whole length, the versions of WebSocket (RFC 6455, 4.4). */
 function errorHeaders(error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof ServiceError)) return {};
   const { status, code, details } = error;
@@ -98,6 +98,9 @@ function errorHeaders(error: unknown): Readonly<Record<string, string>> {
       : {}),
     ...(code === "range_not_satisfiable"
       ? { "content-range": `bytes */${Number(details.length ?? 0)}` }
+      : {}),
+    ...(typeof details.webSocketVersions === "string"
+      ? { "sec-websocket-version": details.webSocketVersions }
       : {}),
   };
 }

@@ -81,9 +81,7 @@ export const noUpgrade: Upgrade = {
 };
 
 export function createUpgrade(options: UpgradeOptions): Upgrade {
-  const limits = { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false };
-  const server = new WebSocketServer({ noServer: true, ...limits });
-  server.on("headers", (headers) => headers.push(`X-Request-Id: ${currentTrace()?.requestId}`));
+  const server = createWebSocketServer();
   let isClosed = false;
   const handle: Upgrade["handle"] = (request, socket, head) => {
     const seen = contextOf(request, options.clientOf(request));
@@ -93,12 +91,18 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
     };
     void admit(request, seen, options)
       .then(({ principal, open }) => {
-        options.auditHook?.({ ...seen, principal, outcome: { answer: undefined } });
         if (isClosed || options.hub.isLeaving)
           throw new ServiceError("shutting_down", "the server is shutting down");
         server.handleUpgrade(request, socket, head, (webSocket) => {
+          options.auditHook?.({ ...seen, principal, outcome: { answer: undefined } });
           passed(SWITCHING_PROTOCOLS);
-          open(webSocket, socket);
+          try {
+            open(webSocket, socket);
+          } catch (error) {
+            // After the 101 no other answer may follow.
+            options.log.error({ error }, "client not connected");
+            webSocket.terminate();
+          }
         });
       })
       .catch((error: unknown) => {
@@ -115,6 +119,19 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
       for (const client of server.clients) client.close(GOING_AWAY, "the server is shutting down");
     },
   };
+}
+
+/** Its handleUpgrade throws ServiceError `invalid_request`. */
+function createWebSocketServer(): WebSocketServer {
+  const limits = { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false };
+  const server = new WebSocketServer({ noServer: true, ...limits });
+  server.on("headers", (headers) => headers.push(`X-Request-Id: ${currentTrace()?.requestId}`));
+  // Without a listener the library answers in HTML.
+  server.on("wsClientError", ({ message }) => {
+    const details = { webSocketVersions: "13, 8" };
+    throw new ServiceError("invalid_request", `this is no WebSocket handshake: ${message}`, { details });
+  });
+  return server;
 }
 
 type Admitted = { readonly principal: Principal; open(webSocket: WebSocket, socket: Duplex): void };

@@ -1,10 +1,13 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
+import { connect } from "node:net";
 import { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL } from "../../../src/auth/roles.ts";
-import { createUpgrade } from "../../../src/http/upgrade.ts";
+import { RequestMeter } from "../../../src/http/request-meter.ts";
+import { createUpgrade, type Upgrade } from "../../../src/http/upgrade.ts";
 import { Hub } from "../../../src/hub/hub.ts";
 import { createLogger } from "../../../src/log.ts";
 import { settled } from "../hub/memory-client.ts";
@@ -32,17 +35,56 @@ class HeldSocket extends Duplex {
 
 const WELCOME = `02${"00".repeat(4)}17000000${Buffer.from('{"ok":true,"version":3}').toString("hex")}`;
 
-function upgradeOf(hub: Hub) {
+function upgradeOf(hub: Hub, meter?: RequestMeter): Upgrade {
   const principal: Principal = { user: "me", rights: ALL, method: "none" };
   return createUpgrade({
     hub,
     authenticate: async () => principal,
     whenOver: () => ({ [Symbol.dispose]() {} }),
     clientOf: () => ({ address: undefined, host: undefined, isHttps: false }),
-    ...{ viewOf: undefined, policy: undefined },
+    ...{ viewOf: undefined, policy: undefined, meter },
     log: createLogger({ level: "silent", destination: process.stderr }),
   });
 }
+
+const HANDSHAKE = {
+  ...{ connection: "Upgrade", upgrade: "websocket" },
+  ...{ "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "sec-websocket-version": "13" },
+};
+
+/** Everything that the server sends until it closes the connection. */
+async function answerOf(upgrade: Upgrade, headers: Readonly<Record<string, string>>): Promise<string> {
+  await using server = createServer().listen(0, "127.0.0.1");
+  server.on("upgrade", upgrade.handle);
+  await once(server, "listening");
+  const { port } = Object(server.address());
+  const lines = Object.entries({ host: "a", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const socket = connect(port, "127.0.0.1");
+  socket.write(`GET /ws HTTP/1.1\r\n${lines.join("")}\r\n`);
+  return await text(socket);
+}
+
+test("a handshake that is none is refused as every request is, with the versions that are known", async () => {
+  await using hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
+  const meter = new RequestMeter();
+  const upgrade = upgradeOf(hub, meter);
+  for (const wrong of [{ "sec-websocket-key": "short" }, { "sec-websocket-version": "7" }]) {
+    const [head = "", body = ""] = (await answerOf(upgrade, { ...HANDSHAKE, ...wrong })).split("\r\n\r\n");
+    expect(head).toMatch(/^HTTP\/1\.1 400 /);
+    expect(head).toContain("\r\nsec-websocket-version: 13, 8");
+    expect(JSON.parse(body)).toMatchObject({
+      code: "invalid_request",
+      error: expect.stringMatching(/^this is no WebSocket handshake: .*Sec-WebSocket-(Key|Version)/),
+    });
+  }
+  expect([...meter.requests]).toEqual([[{ endpoint: "/ws", method: "GET", status: "4xx" }, 2]]);
+});
+
+test("a client that cannot be connected after the 101 gets nothing else", async () => {
+  const hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
+  hub[Symbol.dispose]();
+  expect(await answerOf(upgradeOf(hub), HANDSHAKE)).toMatch(/^HTTP\/1\.1 101 (?:[^\r]*\r\n)*\r\n$/);
+});
 
 test("WELCOME comes in both byte orders, VT first, after the 101 has been flushed", async () => {
   await using hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
@@ -55,9 +97,7 @@ test("WELCOME comes in both byte orders, VT first, after the 101 has been flushe
   });
   await once(server, "listening");
   const { port } = Object(server.address());
-  const headers = { connection: "Upgrade", upgrade: "websocket" };
-  const key = { "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "sec-websocket-version": "13" };
-  const asking = request({ port, path: "/ws", headers: { ...headers, ...key } }).on("error", () => {});
+  const asking = request({ port, path: "/ws", headers: HANDSHAKE }).on("error", () => {});
   asking.end();
   await until(() => socket.written.length === 1);
   await settled();
