@@ -58,6 +58,9 @@ export function readProxyServe(
       "--enable-proxy-serve needs to know how people prove who they are: give --proxy-client-ca for client certificates, --proxy-oidc-issuer for OpenID Connect, or --proxy-external where another proxy does it",
     );
   }
+  if (reader.sourceOf(OPTIONS.proxyOidcIssuer) === undefined) {
+    reader.refuseGiven(OF_CLAIMS, "for the provider of --proxy-oidc-issuer: give that, too, or leave it out");
+  }
   return tls && { listen, tls, url, clientCa, oidc };
 }
 
@@ -65,6 +68,12 @@ const OF_OIDC: readonly Option[] = [
   OPTIONS.proxyOidcIssuer,
   OPTIONS.proxyOidcClientId,
   OPTIONS.proxyOidcClientSecret,
+];
+const OF_CLAIMS: readonly Option[] = [
+  OPTIONS.proxyOidcScope,
+  OPTIONS.proxyOidcClaim,
+  OPTIONS.proxyOidcGroups,
+  OPTIONS.proxyOidcRequire,
 ];
 const OF_OWN_PROXY = Object.values<Option>(OWN_PROXY_OPTIONS);
 

@@ -121,6 +121,17 @@ test.each([
 });
 
 test.each([
+  ["--proxy-oidc-scope", "openid"],
+  ["--proxy-oidc-claim", "upn"],
+  ["--proxy-oidc-groups", "groups"],
+  ["--proxy-oidc-require", "hd=example.com"],
+])("%s is refused without a provider", (option, text) => {
+  expect(problems(`--enable-proxy-serve ${TLS} --proxy-client-ca people ${option} ${text}`)).toEqual([
+    `${option} is for the provider of --proxy-oidc-issuer: give that, too, or leave it out`,
+  ]);
+});
+
+test.each([
   "http://id.example.com",
   "http://127.0.0.1.evil.example",
   "ftp://id.example.com",
