@@ -19,11 +19,12 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "health",
   "cleanup-exited",
 ]);
-/** Not forwarded, by POST: the HQ limits new sessions and files, and ends share links with the API token or user that created them. */
-const CREATED_HERE: ReadonlyMap<string, string> = new Map([
-  ["sessions", "create a session with POST /api/sessions and remoteId"],
-  ["sessions/:id/files", "send a file with POST /api/sessions/:id/files"],
-  ["sessions/:id/share", "share a session with POST /api/sessions/:id/share"],
+/** Not forwarded: the HQ limits new sessions and files, and ends share links with the API token or user that created them. */
+const DONE_HERE: ReadonlyMap<string, string> = new Map([
+  ["POST sessions", "create a session with POST /api/sessions and remoteId"],
+  ["POST sessions/:id/files", "send a file with POST /api/sessions/:id/files"],
+  ["GET sessions/:id/files", "fetch a file with GET /api/sessions/:id/files"],
+  ["POST sessions/:id/share", "share a session with POST /api/sessions/:id/share"],
 ]);
 const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "retry-after"] as const;
 
@@ -70,7 +71,7 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
   if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
     throw new ServiceError("not_found", `an HQ does not forward /${path.join("/")} to its remotes`);
   }
-  const instead = method === "POST" ? CREATED_HERE.get(patternOf(segments)) : undefined;
+  const instead = DONE_HERE.get(`${method} ${patternOf(segments)}`);
   if (instead !== undefined) throw new ServiceError("not_found", instead);
   const search = searchOf(query);
   // For the remote all callers of this HQ are one client.

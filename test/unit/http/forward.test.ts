@@ -123,6 +123,15 @@ describe("the path", () => {
     );
   });
 
+  test("of files is not forwarded: the HQ may have turned them off", async () => {
+    for (const method of ["GET", "POST"] as const)
+      for (const path of [
+        ["sessions", "x", "files"],
+        ["api", "sessions", "x", "files"],
+      ])
+        expect(await codeOf(forwarded({ method, path, query: { path: "a", name: "a" } }))).toBe("not_found");
+  });
+
   test("of a new share link is not forwarded: on the remote it would outlive the API token that made it", async () => {
     for (const path of [
       ["sessions", "x", "share"],
