@@ -1,10 +1,13 @@
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
+import { openSocket } from "../../src/app/listeners/listeners.ts";
+import { noUpgrade } from "../../src/http/upgrade.ts";
 import { answers, claimSocket } from "../../src/lib/os/unix-socket.ts";
 
 class Folder implements AsyncDisposable {
@@ -68,6 +71,14 @@ test("a dead process loses its name to the next", async () => {
   await folder.leaveStale();
   expect(await answers(folder.name)).toBe(false);
   expect(await claimSocket(await folder.listen("one"), folder.name)).toBe(true);
+  expect(await answers(folder.name)).toBe(true);
+});
+
+test("a process of the same pid that was killed before it had the name is in nobody's way", async () => {
+  await using folder = await Folder.make();
+  await writeFile(`${folder.name}.${process.pid}`, "");
+  const request = (_: unknown, response: ServerResponse): void => void response.end();
+  await using _listener = await openSocket(folder.name, { request, upgrade: noUpgrade });
   expect(await answers(folder.name)).toBe(true);
 });
 

@@ -1,4 +1,5 @@
 // The public listener, the metrics listener and private unix sockets.
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { bySocketCaller, chain, everyoneIs, neverOver } from "../../auth/chain.ts";
 import type { Gate } from "../../auth/gate.ts";
@@ -15,7 +16,7 @@ import { createUpgrade, noUpgrade, type UpgradeOptions } from "../../http/upgrad
 import type { Hub } from "../../hub/hub.ts";
 import type { SharedRecordStore } from "../../lib/data/live-records.ts";
 import { addressKey } from "../../lib/net/address.ts";
-import { claimSocket, temporarySocketPath } from "../../lib/os/unix-socket.ts";
+import { claimSocket } from "../../lib/os/unix-socket.ts";
 import type { Log } from "../../log.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -163,7 +164,8 @@ export async function openSocket(
   taken = new ServiceError("start_failed", `another process listens on ${path}`),
 ): Promise<Listener> {
   await using stack = new AsyncDisposableStack();
-  const temporary = temporarySocketPath(path, process.pid);
+  // Not named by the pid, which in a container is that of the process before: a killed one may have left its name.
+  const temporary = `${path}.${randomUUID().slice(0, 8)}`;
   const listener = stack.use(await Listener.open({ path: temporary }, handlers));
   if (!(await claimSocket(temporary, path))) throw taken;
   stack.move();

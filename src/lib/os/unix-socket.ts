@@ -9,11 +9,6 @@ const DEAD = ["ECONNREFUSED", "ENOENT"];
 /** Errors for a non-empty folder in the way. */
 const TAKEN = ["ENOTEMPTY", "EEXIST"];
 
-/** A process listens here before it claims `path`. */
-export function temporarySocketPath(path: string, pid: number): string {
-  return `${path}.${pid}`;
-}
-
 /**
  * Renames the listening socket `temporary` to `path`, also over a dead process's socket. False if a live process has
  * it. The temporary name is removed; only the owner can open the socket (mode 0600). The owner is the process whose
