@@ -9,18 +9,16 @@ type ReadinessParts = {
 
 /** Whether a load balancer should send new requests to this process. */
 export class Readiness {
-  readonly #obstacle: () => ServiceError | undefined;
-  readonly #leave: () => void;
+  readonly #parts: ReadinessParts;
   #isDraining = false;
 
   constructor(parts: ReadinessParts = {}) {
-    this.#obstacle = parts.obstacle ?? (() => undefined);
-    this.#leave = parts.leave ?? (() => undefined);
+    this.#parts = parts;
   }
 
   drain(): void {
     this.#isDraining = true;
-    this.#leave();
+    this.#parts.leave?.();
   }
 
   /** Why requests should not come here: `shutting_down`, `host_unreachable` or `starting`, with the reason in `details.status`. */
@@ -29,7 +27,7 @@ export class Readiness {
       const details = { status: "draining" };
       return new ServiceError("shutting_down", "the server is shutting down", { details });
     }
-    return this.#obstacle();
+    return this.#parts.obstacle?.();
   }
 
   /** Throws `problem`. */
