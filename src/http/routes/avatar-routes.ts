@@ -6,7 +6,6 @@ import type { Media, Routes } from "../route.ts";
 
 const SOMEBODY = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 48" role="img"><title>user</title><circle cx="24" cy="24" r="24" fill="#8a94a3"/><circle cx="24" cy="18.5" r="8" fill="#fff"/><path d="M8.5 41a16 16 0 0 1 31 0A24 24 0 0 1 24 48 24 24 0 0 1 8.5 41z" fill="#fff"/></svg>
 `;
-const CONTENT_SECURITY_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
 const DAY_S = 86_400;
 const HOUR_S = 3_600;
 
@@ -75,8 +74,7 @@ function json(platform: string, found: Avatar | undefined): Media {
 }
 
 function image(type: string, bytes: Uint8Array, cacheControl: string): Media {
-  const headers = { "cache-control": cacheControl, "content-security-policy": CONTENT_SECURITY_POLICY };
-  return media(type, bytes, headers);
+  return media(type, bytes, { "cache-control": cacheControl });
 }
 
 function media(type: string, bytes: Uint8Array, headers: Media["headers"] = {}): Media {
