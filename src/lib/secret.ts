@@ -11,10 +11,6 @@ export class Secret {
     return new Secret(new TextEncoder().encode(text));
   }
 
-  get length(): number {
-    return this.#bytes.length;
-  }
-
   bytes(): Uint8Array {
     return this.#bytes.slice();
   }

@@ -15,7 +15,7 @@ async function scratch() {
 test("a secret is created once, readable only by its owner, and survives a restart", async () => {
   await using place = await scratch();
   const made = await place.open();
-  expect(made.length).toBe(64);
+  expect(made.bytes().length).toBe(64);
   expect((await stat(place.path)).mode & 0o777).toBe(0o600);
   expect((await place.open()).bytes()).toEqual(made.bytes());
 });
