@@ -1,6 +1,7 @@
 // A server and a session host without free file descriptors: existing clients stay, new ones are refused with a reason,
 // and both recover.
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { promisify } from "node:util";
@@ -8,7 +9,9 @@ import { expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
 import { KILL_GRACE_MS } from "../../src/protocol/limits.ts";
 import { Follower } from "./harness/follower.ts";
+import { OpensslAuthority } from "./harness/openssl-authority.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
+import { proxiedServer, proxyOrigin } from "./harness/proxied-server.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
 
@@ -96,6 +99,20 @@ test("a server without file descriptors keeps its connections, tells new ones, d
   expect(messages).toEqual(messages.map((_, index) => pair[index % 2]));
   expect(messages.at(-1)).toBe(pair[1]);
   await said("after");
+});
+
+test("a server behind its own proxy logs that the proxy refuses connections", async () => {
+  await using authority = await OpensslAuthority.make();
+  const origin = await proxyOrigin();
+  const args = ["--proxy-client-ca", authority.certFile];
+  await using server = await proxiedServer({ origin, authority, args });
+  await limit(server.pid, (await openDescriptors(server.pid)) + ROOM);
+  // The server's view of its limit may be a second old.
+  await eventually(async () => {
+    using others = crowd(Number(new URL(origin).port));
+    await Promise.race(others.sockets.map((socket) => once(socket, "close")));
+    return server.log.includes("out of file descriptors") ? true : undefined;
+  }, "the log");
 });
 
 test("a session host without file descriptors refuses new sessions with the way out; those that run go on", async () => {

@@ -63,14 +63,14 @@ export async function openPublicListener(
 }
 
 function handlersOf(options: RouterOptions & UpgradeOptions): RequestHandlers {
-  const { log } = options;
-  return {
-    request: createRouter(options),
-    upgrade: createUpgrade(options),
-    onShortage: (isShort) => {
-      if (isShort) log.error({}, "out of file descriptors: new connections are refused");
-      else log.info({}, "file descriptors are left again");
-    },
+  const onShortage = shortageLog(options.log);
+  return { request: createRouter(options), upgrade: createUpgrade(options), onShortage };
+}
+
+export function shortageLog(log: Log): NonNullable<RequestHandlers["onShortage"]> {
+  return (isShort) => {
+    if (isShort) log.error({}, "out of file descriptors: new connections are refused");
+    else log.info({}, "file descriptors are left again");
   };
 }
 

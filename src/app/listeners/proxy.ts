@@ -15,7 +15,7 @@ import type { Log } from "../../log.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.ts";
 import { namedIn } from "../gate.ts";
 import type { ServerParts } from "../server-context.ts";
-import { whenReady } from "./listeners.ts";
+import { shortageLog, whenReady } from "./listeners.ts";
 
 const SECRET_BYTES = 32;
 
@@ -76,6 +76,7 @@ function openListener(
   const handlers = {
     request: traced(request),
     upgrade: { ...upgrade, handle: tracedUpgrade(upgrade.handle) },
+    onShortage: shortageLog(log),
   };
   const identity = clients === undefined ? tls : { ...tls, clients };
   return Listener.open({ ...listen, option: "--proxy-listen" }, handlers, identity);
