@@ -61,7 +61,7 @@ export async function openServerListeners(
   };
   const publicListener = stack.use(await openPublicListener({ ...parts, auditHook, clientOf }));
   const { port } = publicListener;
-  measureConnections(parts.metrics, publicListener);
+  measureConnections(parts.metrics, proxy?.listener ?? publicListener);
   proxy?.leadTo(port);
   if (metricsListen !== undefined) stack.use(await openMetricsListener(metricsListen, routes, parts));
   const socket = stack.use(parts.socket);

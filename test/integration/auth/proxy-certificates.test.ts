@@ -12,6 +12,8 @@ import { OpensslAuthority, type OpensslIdentity } from "../harness/openssl-autho
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { People } from "../harness/people.ts";
 import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
+import { openConnection } from "../harness/raw-request.ts";
+import { Scrape } from "../harness/scrape.ts";
 import type { TestServer } from "../harness/test-server.ts";
 import { TlsClient } from "../harness/tls-client.ts";
 
@@ -50,6 +52,16 @@ test("the proxy's address is the server's, which itself is for this machine alon
   expect(server.behind).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   expect((await ask(server.behind, "/api/sessions")).status).toBe(401);
   expect((await ask(server.behind, "/api/auth/config")).json).not.toHaveProperty("user");
+});
+
+test("the connections to the proxy are counted as those to the public address", async () => {
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => openConnection(origin)));
+  const { behind: url = "", controlDir } = server;
+  await eventually(async () => {
+    const open = (await Scrape.of({ url, controlDir })).value("ttyhq_connections");
+    return open >= sockets.length ? true : undefined;
+  }, "the count");
+  for (const socket of sockets) socket.destroy();
 });
 
 test("a certificate says who asks: its e-mail address, else that of its subject, else its common name", async () => {
