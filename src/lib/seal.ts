@@ -1,4 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { z } from "zod";
+import { parseJson } from "./data/json.ts";
 import type { Secret } from "./secret.ts";
 
 const IV_BYTES = 12;
@@ -35,5 +37,11 @@ export class Seal {
     } catch {
       return undefined;
     }
+  }
+
+  /** The value of a sealed JSON text; undefined also if it has another form, as that of another version may. */
+  openJson<T>(id: string, text: string, form: z.ZodType<T>): T | undefined {
+    const opened = this.open(id, text);
+    return opened === undefined ? undefined : form.safeParse(parseJson(opened)).data;
   }
 }

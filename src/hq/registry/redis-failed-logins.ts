@@ -10,7 +10,8 @@ import type { RedisTables } from "./redis-tables.ts";
 const SEAL = "failed-login";
 /** Failures that wait for Redis; over that the oldest are only counted here. */
 const MAX_WAITING = 256;
-const Answer = z.object({ now: z.number(), failures: z.array(z.tuple([z.string(), z.string()])) });
+const Failure = z.tuple([z.string(), z.string()]);
+const Answer = z.object({ now: z.number(), failures: z.array(Failure) });
 
 export type RedisFailedLoginsOptions = {
   readonly tables: Pick<RedisTables, "run">;
@@ -68,9 +69,7 @@ export class RedisFailedLogins implements FailedLogins {
 
   #heard(now: number, entryId: string, sealed: string): void {
     this.#lastSeen = `(${entryId}`;
-    const opened = this.#options.seal.open(SEAL, sealed);
-    const [from, text] =
-      opened === undefined ? [] : z.tuple([z.string(), z.string()]).parse(JSON.parse(opened));
+    const [from, text] = this.#options.seal.openJson(SEAL, sealed, Failure) ?? [];
     if (text === undefined || from === this.#options.replicaId) return;
     this.#failures.emit({ text, agoMs: Math.max(0, now - Number.parseInt(entryId, 10)) });
   }

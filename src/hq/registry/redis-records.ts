@@ -139,7 +139,7 @@ export class RedisRecords implements SharedRecordStore {
     if (isWhole) void this.#merge().catch(() => undefined);
   }
 
-  /** Ignores an entry that was sealed with another secret. */
+  /** Ignores an entry that was sealed with another secret or has another form. */
   #hear(id: string, text: string | undefined): void {
     const kept = text === undefined ? undefined : this.#opened(id, text);
     if (text === undefined) this.#stored.delete(id);
@@ -188,13 +188,12 @@ export class RedisRecords implements SharedRecordStore {
     if (kept !== undefined) return kept.kind === undefined ? undefined : { id, ...kept };
     throw new ServiceError(
       "internal_error",
-      `the record ${id} in the registry was sealed with another secret`,
+      `the record ${id} in the registry was sealed with another secret or by another version`,
     );
   }
 
   #opened(id: string, text: string): Kept | undefined {
-    const opened = this.#options.seal.open(sealOf("record", id), text);
-    return opened === undefined ? undefined : Kept.parse(JSON.parse(opened));
+    return this.#options.seal.openJson(sealOf("record", id), text, Kept);
   }
 
   #change(id: string, before: string | undefined, kept: Kept | undefined): TableChange {
@@ -226,8 +225,8 @@ function redisTickets({ tables, seal }: RedisRecordsOptions): TicketStore {
 function redisAuditLines({ tables, seal }: RedisRecordsOptions): SharedLines {
   const keys = [REGISTRY_KEYS.audit];
   const opened = (id: string, sealed: string): SharedLine | undefined => {
-    const line = seal.open(AUDIT_SEAL, sealed);
-    return line === undefined ? undefined : { id, ...AuditLine.parse(JSON.parse(line)) };
+    const line = seal.openJson(AUDIT_SEAL, sealed, AuditLine);
+    return line && { id, ...line };
   };
   return {
     append: async (from, lines) => {

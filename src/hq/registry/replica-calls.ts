@@ -61,8 +61,7 @@ export class ReplicaCalls implements GroupCalls {
   }
 
   #heard(sealed: string): void {
-    const opened = this.#seal.open(SEAL, sealed);
-    const message = opened === undefined ? undefined : Message.parse(JSON.parse(opened));
+    const message = this.#seal.openJson(SEAL, sealed, Message);
     if (message === undefined || message.to !== this.ownId) return;
     const { kind, call, text } = message;
     // If the caller cannot be told, its deadline ends the call.

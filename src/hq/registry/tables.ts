@@ -73,8 +73,7 @@ export class SealedTable<T extends object> {
 
   /** Undefined for an entry that was sealed with another secret or has another form. */
   open(id: string, text: string): T | undefined {
-    const opened = this.#seal.open(`${this.#name} ${id}`, text);
-    return opened === undefined ? undefined : this.#schema.safeParse(JSON.parse(opened)).data;
+    return this.#seal.openJson(`${this.#name} ${id}`, text, this.#schema);
   }
 
   change(id: string, before: string | undefined, after: T | undefined): TableChange {

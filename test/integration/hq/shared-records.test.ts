@@ -27,6 +27,23 @@ test("a record takes the place of what somebody else put into Redis", async () =
   expect(other.records.get("a")).toEqual(own);
 });
 
+test("a record in the form of another version keeps no HQ from its registry", async () => {
+  await using one = await Replica.loaded("one", redis.url);
+  const own = record("a", seconds(Date.now()) + 3_600);
+  await one.records.put(own);
+  const other = JSON.stringify({ kind: "login", endsAt: 0 });
+  await redis.ask((asking) => asking.hset(REGISTRY_KEYS.records, "b", one.seal.seal("record:b", other)));
+  await using later = await Replica.loaded("later", redis.url);
+  expect(later.records.get("a")).toEqual(own);
+  expect(later.records.get("b")).toBeUndefined();
+});
+
+test("a message in the form of another version cuts no HQ off its registry", async () => {
+  await using one = await Replica.loaded("one", redis.url);
+  await one.tables.send(one.seal.seal("replica call", JSON.stringify({ to: "one", kind: "novel" })));
+  expect(one.log).toEqual([]);
+});
+
 test("of two HQs that change a record at once both succeed, and all have the same record", async () => {
   await using one = await Replica.loaded("one", redis.url);
   await using other = await Replica.loaded("other", redis.url);
