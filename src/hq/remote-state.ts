@@ -1,5 +1,6 @@
 // The state of one remote as this HQ knows it, and the effect of each event on it (contract 6.1 to 6.3, 6.8). Pure; the
 // registry keeps one state for each name and carries out the actions.
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import {
   DOWN_REMOTE_MEMORY_MS,
@@ -125,11 +126,12 @@ function registrationTime({ refreshedAt, lastHeartbeat }: Remote): string {
   return refreshedAt ?? lastHeartbeat;
 }
 
-/** Whether the remote is reached as before; only its times may differ. */
+/** All but the times. */
+const LASTING = ["id", "name", "url", "token", "cordoned", "labels", "registeredByKey"] as const;
+
+/** Whether only the times of the remote may differ. */
 export function isUnchanged(remote: Remote | undefined, before: Remote): boolean {
-  const isSame = remote?.id === before.id && remote.name === before.name;
-  const isAsBefore = isSame && remote.cordoned === before.cordoned;
-  return isAsBefore && remote.token === before.token && remote.url === before.url;
+  return LASTING.every((field) => isDeepStrictEqual(remote?.[field], before[field]));
 }
 
 /** The time is compared in both directions, since the clock may have been set back. */

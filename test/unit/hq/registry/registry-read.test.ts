@@ -95,16 +95,18 @@ test("a remote that leaves during its check is gone although it answers", async 
   expect([registry.size, stored()]).toEqual([0, []]);
 });
 
-test("a remote that another HQ cordoned while the store was unreachable is cordoned here", async () => {
-  const store = new MemoryStore();
-  const tables = new TablesFile({ file: store });
-  const table = new SealedTable(tables, SEAL, "remotes", RegistryEntry);
-  const entry = (cordoned: boolean) => ({ remote: { ...a, cordoned } });
-  await tables.commit([table.change("a", undefined, entry(false))]);
-  const parts = { tables, seal: SEAL, isAlive: async () => true, now: () => new Date(LATER) };
-  const registry = await Registry.open(parts);
-  const { after = "" } = table.change("a", undefined, entry(true));
-  store.texts = { ...NO_TEXTS, remotes: new Map([["a", after]]) };
-  await tables.load();
-  expect(registry.remotes).toMatchObject([{ name: "a", cordoned: true }]);
-});
+test.each([{ cordoned: true }, { labels: { gpu: "true" } }, { registeredByKey: true }])(
+  "a remote that registered with %j at another HQ while the store was unreachable has it here",
+  async (change) => {
+    const store = new MemoryStore();
+    const tables = new TablesFile({ file: store });
+    const table = new SealedTable(tables, SEAL, "remotes", RegistryEntry);
+    await tables.commit([table.change("a", undefined, { remote: a })]);
+    const parts = { tables, seal: SEAL, isAlive: async () => true, now: () => new Date(LATER) };
+    const registry = await Registry.open(parts);
+    const { after = "" } = table.change("a", undefined, { remote: { ...a, ...change } });
+    store.texts = { ...NO_TEXTS, remotes: new Map([["a", after]]) };
+    await tables.load();
+    expect(registry.remotes).toMatchObject([{ name: "a", ...change }]);
+  },
+);
