@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { decodeEvent, exitEvent, resizeEvent } from "../../../../src/protocol/frame/event.ts";
-import { encodeJson } from "../../../../src/protocol/frame/payload.ts";
+import { decodeJson, encodeJson } from "../../../../src/protocol/frame/payload.ts";
 
 const timestamp = "2026-01-01T00:00:00.000Z";
 
@@ -39,4 +39,20 @@ test("an event that is nested so deep that it could not be passed on is refused"
   expect(() => encodeJson(decodeEvent(payload)?.event)).toThrow(
     expect.objectContaining({ code: "invalid_request" }),
   );
+});
+
+test.each(["sessionIds", "record"])("wrong elements in %s take little longer than their JSON", (member) => {
+  const wrong = new Array(500_000).fill(0);
+  const value = member === "record" ? { command: wrong } : wrong;
+  const payload = encodeJson({ type: "session-changed", timestamp, [member]: value });
+  const bestMs = (work: () => unknown): number => {
+    const times = Array.from({ length: 3 }, () => {
+      const began = performance.now();
+      work();
+      return performance.now() - began;
+    });
+    return Math.min(...times);
+  };
+  expect(decodeEvent(payload)).toBeUndefined();
+  expect(bestMs(() => decodeEvent(payload))).toBeLessThan(5 * bestMs(() => decodeJson(payload)));
 });
