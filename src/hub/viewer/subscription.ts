@@ -1,7 +1,7 @@
 // One client's view of one session: its position in the output, the frames that it gets next, and how far it is behind.
 import { setTimeout as pause } from "node:timers/promises";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { SessionEvent } from "../../protocol/frame/event.ts";
+import { resizeEvent, type SessionEvent } from "../../protocol/frame/event.ts";
 import { encodeFrame, FrameType } from "../../protocol/frame/frame.ts";
 import { encodeJson, type Subscribe, type Subscribed, SubscribeFlag } from "../../protocol/frame/payload.ts";
 import {
@@ -91,11 +91,10 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     this.#following = feed.follow(this);
   }
 
-  /** Infinite if the feed keeps nothing for the client, which does not read, and will continue in the journal. */
+  /** Infinite if the feed keeps nothing for the client, which does not read: it will continue in the journal, or miss events. */
   get next(): number {
-    if (this.#host.outbox.pauseMs <= STALLED_AFTER_MS || !this.has(SubscribeFlag.Stdout)) return this.#next;
     const isFull = this.feed.end - this.feed.start > this.#host.windowBytes;
-    return isFull ? Number.POSITIVE_INFINITY : this.#next;
+    return isFull && this.#host.outbox.pauseMs > STALLED_AFTER_MS ? Number.POSITIVE_INFINITY : this.#next;
   }
 
   /** Bytes of output that were not queued for the client yet. */
@@ -161,7 +160,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
       if (snapshot !== undefined) return this.#encode(FrameType.SNAPSHOT_VT, snapshot);
       if (this.#catchUp === undefined && this.#next < this.feed.first) this.#missed();
       if (this.#catchUp !== undefined) return void this.#advance(this.#catchUp);
-      if (!this.#follow()) return undefined;
+      if (this.#queue.length === 0 && !this.#follow()) return undefined;
     }
   }
 
@@ -227,10 +226,11 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     this.#next = last?.kind === "event" && last.event.kind === "exit" ? after - 1 : after;
   }
 
-  /** The window has moved past the next entry. */
+  /** The window has moved past the next entry. Of the missed events only the size is made up for. */
   #missed(): void {
     if (this.has(SubscribeFlag.Stdout)) this.#fallBehind("output");
     else this.#next = this.feed.first;
+    if (this.#catchUp === undefined && this.hasEvents) this.#pushEvent(resizeEvent(this.feed.record));
   }
 
   /** Enters the window, or queues the journal before it, or the screen. Reads are repeated unless the session is gone. */

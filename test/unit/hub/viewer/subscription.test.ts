@@ -245,7 +245,8 @@ test("a slow viewer of events gets those from before and after skipped output", 
   expect(told().map(({ kind, dimensions }) => dimensions ?? kind)).toEqual(["100x30", "132x43", "exit"]);
 });
 
-test("all subscriptions of a client that does not read hold one window together, and lose nothing", async () => {
+/** Sixteen sessions with a client that watches them, and the bytes of output that their feeds hold. */
+async function stallable(flags: number) {
   const clock = { time: 0 };
   const sessions = new MemorySessions();
   const hub = new Hub({ backend: sessions, now: () => clock.time });
@@ -256,14 +257,24 @@ test("all subscriptions of a client that does not read hold one window together,
     feeds.push(feed);
     return feed;
   };
-  await using viewer = new MemoryClient(hub);
+  const viewer = new MemoryClient(hub);
   const all = Array.from({ length: 16 }, (_, index) => sessions.add(`s${index}`));
-  for (const { id } of all) viewer.subscribe(id, { flags: Stdout | Offsets });
+  for (const { id } of all) viewer.subscribe(id, { flags });
   await viewer.settled();
+  const heldBytes = (): number => feeds.reduce((bytes, { start, end }) => bytes + end - start, 0);
+  const stall = (): void => {
+    clock.time += 2 * STALLED_AFTER_MS;
+  };
+  return { sessions, all, viewer, heldBytes, stall };
+}
+
+test("all subscriptions of a client that does not read hold one window together, and lose nothing", async () => {
+  const { all, viewer: client, heldBytes, stall } = await stallable(Stdout | Offsets);
+  await using viewer = client;
   for (let i = 0; i < 20; i++) for (const session of all) session.print(textOf(100_000));
-  clock.time += 2 * STALLED_AFTER_MS;
+  stall();
   for (const session of all) session.print("end");
-  expect(feeds.reduce((bytes, { start, end }) => bytes + end - start, 0)).toBeLessThan(FEED_WINDOW_BYTES);
+  expect(heldBytes()).toBeLessThan(FEED_WINDOW_BYTES);
   await viewer.reads(() =>
     all.every(({ id }) => viewer.of(FrameType.OUTPUT, id).at(-1)?.payload.length === 11),
   );
@@ -271,4 +282,22 @@ test("all subscriptions of a client that does not read hold one window together,
     const bytes = viewer.of(FrameType.OUTPUT, id).map(({ payload }) => payload.length - OFFSET_BYTES);
     expect(bytes.reduce((sum, length) => sum + length)).toBe(2_000_003);
   }
+});
+
+test("subscriptions to events alone hold no more, and learn the size that they missed", async () => {
+  const { sessions, all, viewer: client, heldBytes, stall } = await stallable(Events);
+  await using viewer = client;
+  const flood = sessions.add("flood");
+  viewer.subscribe("flood", { flags: Stdout });
+  await viewer.settled();
+  for (let i = 0; i < 10; i++) flood.print(textOf(100_000));
+  stall();
+  flood.print("end");
+  for (const session of all) session.resize({ cols: 100, rows: 30 });
+  for (let i = 0; i < 200; i++) for (const session of all) session.print(textOf(10_000));
+  expect(heldBytes()).toBeLessThan(FEED_WINDOW_BYTES);
+  for (const session of all) session.exit(0);
+  const told = (id: string) => viewer.json(FrameType.EVENT, id).map((event) => Object(event));
+  await viewer.reads(() => all.every(({ id }) => told(id).some(({ kind }) => kind === "exit")));
+  for (const { id } of all) expect(told(id)).toMatchObject([{ dimensions: "100x30" }, { kind: "exit" }]);
 });
