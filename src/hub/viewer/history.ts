@@ -67,19 +67,21 @@ export async function* readHistory(
   // The last ones are in the window as well.
   const sizes = earlier.slice(0, earlier.length - Math.min(atEnd, sizesAtStart));
   let offset = from;
+  // Not shift, which would move all others: a session may have hundreds of thousands.
+  let next = 0;
   for await (const bytes of await readOutput(backend, sessionId, { from, to }, signal)) {
     let rest = bytes;
-    for (let size = sizes[0]; size !== undefined && size.offset < offset + rest.length; size = sizes[0]) {
+    for (let size = sizes[next]; size && size.offset < offset + rest.length; size = sizes[next]) {
       const before = rest.subarray(0, size.offset - offset);
       if (before.length > 0) yield before;
       yield resizeEvent(size);
       [offset, rest] = [offset + before.length, rest.subarray(before.length)];
-      sizes.shift();
+      next += 1;
     }
     offset += rest.length;
     if (rest.length > 0) yield rest;
   }
-  if (offset === to) yield* sizes.map(resizeEvent);
+  if (offset === to) yield* sizes.slice(next).map(resizeEvent);
   return undefined;
 }
 

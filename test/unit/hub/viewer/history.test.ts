@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { historySizes } from "../../../../src/hub/viewer/history.ts";
+import { historySizes, readHistory } from "../../../../src/hub/viewer/history.ts";
 import { decodeJson, encodeJson } from "../../../../src/protocol/frame/payload.ts";
 import type { View } from "../../../../src/sessions/backend.ts";
 import { MemorySessions } from "../memory-sessions.ts";
@@ -38,4 +38,19 @@ test("wrong events of a journal take little longer than their JSON", async () =>
   const sizes = () => historySizes(sessions, "s", 0, signal);
   expect(await sizes()).toEqual([]);
   expect(await bestMs(sizes)).toBeLessThan(5 * (await bestMs(() => decodeJson(payload))));
+});
+
+test("hundreds of thousands of sizes are read in little more time than their JSON", async () => {
+  const data = "80x24";
+  const payload = encodeJson(Array.from({ length: 300_000 }, () => ({ offset: 0, kind: "r", data })));
+  const sessions = withEvents(payload);
+  sessions.sessions.get("s")?.print("x");
+  const feed = { sessionId: "s", start: 1, sizesAtStart: 0 };
+  const read = async (): Promise<number> => {
+    let pieces = 0;
+    for await (const _ of readHistory(sessions, feed, { from: 0, hasSizes: true }, signal)) pieces += 1;
+    return pieces;
+  };
+  expect(await read()).toBe(300_001);
+  expect(await bestMs(read)).toBeLessThan(20 * (await bestMs(() => decodeJson(payload))));
 });
