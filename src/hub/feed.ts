@@ -315,25 +315,27 @@ export class Feed implements Disposable {
 
   #output(output: SharedOutput): void {
     this.#end = output.end;
-    this.#bytes += output.bytes.length + ENTRY_OVERHEAD_BYTES;
-    this.#entries.push({ kind: "output", end: output.end, output });
+    this.#add({ kind: "output", end: output.end, output });
   }
 
   #event(event: SessionEvent, offset: number): void {
     if (event.kind === "resize") this.#record = { ...this.#record, cols: event.cols, rows: event.rows };
     if (event.kind === "exit") this.#record = { ...this.#record, status: "exited", exitCode: event.exitCode };
-    this.#bytes += ENTRY_OVERHEAD_BYTES;
-    this.#entries.push({ kind: "event", end: offset, event });
+    this.#add({ kind: "event", end: offset, event });
   }
 
   /** Each reader of output checks itself whether its next byte is still held; otherwise it reads the screen. */
   #skip({ offset, size }: Resync): void {
-    this.#bytes += ENTRY_OVERHEAD_BYTES;
-    this.#entries.push({ kind: "gap", end: offset });
+    this.#add({ kind: "gap", end: offset });
     [this.#start, this.#end] = [offset, offset];
     const { cols, rows } = this.#record;
     if (!this.hasSizes) this.sized(size);
     else if (cols !== size.cols || rows !== size.rows) this.#event(resizeEvent(size), offset);
+  }
+
+  #add(entry: FeedEntry): void {
+    this.#bytes += bytesOf(entry);
+    this.#entries.push(entry);
   }
 
   #trim(): void {
@@ -345,8 +347,7 @@ export class Feed implements Disposable {
       if (oldest === undefined) return;
       this.#first += 1;
       this.#start = Math.max(this.#start, oldest.end);
-      this.#bytes -= oldest.kind === "output" ? oldest.output.bytes.length : 0;
-      this.#bytes -= ENTRY_OVERHEAD_BYTES;
+      this.#bytes -= bytesOf(oldest);
     }
   }
 
@@ -355,4 +356,10 @@ export class Feed implements Disposable {
     for (const reader of this.#readers.keys()) needed = Math.min(needed, reader.next);
     return needed;
   }
+}
+
+/** Memory of an entry. Other servers choose the texts in events. */
+function bytesOf(entry: FeedEntry): number {
+  if (entry.kind === "output") return ENTRY_OVERHEAD_BYTES + entry.output.bytes.length;
+  return ENTRY_OVERHEAD_BYTES + (entry.kind === "event" ? JSON.stringify(entry.event).length : 0);
 }

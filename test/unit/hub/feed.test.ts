@@ -56,6 +56,13 @@ test("many small pieces of output stay within the window", async () => {
   expect(feed.after - feed.first).toBeLessThanOrEqual(FEED_WINDOW_BYTES / 256);
 });
 
+test("long events stay within the window", async () => {
+  const { session, feed } = await open();
+  reader(feed);
+  for (let i = 0; i < 20; i++) session.title(textOf(1_000_000));
+  expect(feed.after - feed.first).toBeLessThanOrEqual(FEED_WINDOW_BYTES / 1_000_000);
+});
+
 test("the piece that contains a byte is found, with the events before it", async () => {
   const { session, feed } = await open();
   reader(feed);
