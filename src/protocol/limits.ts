@@ -7,6 +7,8 @@ export const DEFAULT_ROWS = 24;
 /** Characters, all of `A-Za-z0-9_-`. */
 export const MAX_SESSION_ID_LENGTH = 64;
 export const MAX_SESSION_KEY_LENGTH = 256;
+/** Words of a command, and arguments beside a command, in a request; a record has at most twice as many words. */
+export const MAX_COMMAND_WORDS = 1024;
 /** Session id field of a frame (contract 1.1). */
 export const MAX_FRAME_SESSION_ID_BYTES = 256;
 /** A longer WebSocket message closes the connection with 1009 (contract 1.5). */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   DEFAULT_COLS,
   DEFAULT_ROWS,
+  MAX_COMMAND_WORDS,
   MAX_SESSION_ID_LENGTH,
   MAX_TERMINAL_SIZE,
   MIN_TERMINAL_SIZE,
@@ -59,11 +60,11 @@ export const CreateSession = z.object({
       z
         .array(Text)
         .min(1)
-        .max(1024)
+        .max(MAX_COMMAND_WORDS)
         .refine((words) => words[0] !== "", "the program is empty"),
     ])
     .optional(),
-  args: z.array(Text).max(1024).optional(),
+  args: z.array(Text).max(MAX_COMMAND_WORDS).optional(),
   cwd: Text.optional(),
   workingDir: Text.optional(),
   env: Env.optional(),
@@ -123,7 +124,8 @@ export const SessionRecord = z.object({
   startedAt: z.string().describe("the same as created, for VibeTunnel's clients"),
   status: SessionStatus,
   pid: z.int().optional(),
-  command: z.array(z.string()),
+  // Without a limit each wrong element makes an issue, and a remote may send millions.
+  command: z.array(z.string()).max(2 * MAX_COMMAND_WORDS),
   cwd: z.string(),
   workingDir: z.string().describe("the same as cwd, for VibeTunnel's clients"),
   cwdFallback: Flag.describe(

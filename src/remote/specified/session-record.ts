@@ -23,11 +23,8 @@ const Specified = z.looseObject({
   ...{ cwd: Text, workingDir: Text, exitSignal: Text, pid: Whole, exitCode: Whole, outputBytes: Whole },
   ...{ cols: Extent, rows: Extent, initialCols: Extent, initialRows: Extent },
   status: SessionStatus.optional().catch("exited"),
-  command: z
-    .union([z.array(z.string()), z.string()])
-    .optional()
-    .catch(undefined),
-  args: z.array(z.string()).optional().catch(undefined),
+  command: z.union([SessionRecord.shape.command, z.string()]).optional().catch(undefined),
+  args: SessionRecord.shape.command.optional().catch(undefined),
 });
 
 const LONGEST_TURN_MS = 10;

@@ -46,6 +46,18 @@ describe("a session record", () => {
     expect((await readSessions([{ name: "n" }, 3, { id: "s" }])).map(({ id }) => id)).toEqual(["s"]);
   });
 
+  test("with millions of wrong words is read without them", async () => {
+    let reads = 0;
+    const words = new Proxy(new Array(1_000_000).fill(0), {
+      get: (target, name) => {
+        reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    expect(await readSessions([{ id: "s", command: words, args: words }])).toMatchObject([{ command: [] }]);
+    expect(reads).toBeLessThan(1_000);
+  });
+
   test("does not delay other work when there are very many", async () => {
     const stop = new AbortController();
     const records = readSessions(Array(1_000_000).fill({}), stop.signal);
