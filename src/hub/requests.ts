@@ -3,7 +3,7 @@ import { ServiceError } from "../protocol/errors.ts";
 import { type Frame, FrameType } from "../protocol/frame/frame.ts";
 import { decodeSize, decodeText, type FailedRequest } from "../protocol/frame/payload.ts";
 import { keyBytes } from "../protocol/keys.ts";
-import { MAX_OPEN_REQUESTS } from "../protocol/limits.ts";
+import { MAX_MESSAGE_BYTES, MAX_OPEN_REQUESTS } from "../protocol/limits.ts";
 import { SESSION_ID, SIGNALS, SignalName } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Peer } from "./outbox.ts";
@@ -58,14 +58,19 @@ function input(sessionId: string, bytes: Uint8Array): Command {
   return { perform: (backend) => backend.write(sessionId, bytes), action };
 }
 
+/** `handle` returns a promise that the next message waits for, if any; it must not reject. */
+type Message = { readonly bytes: number; readonly handle: () => Promise<void> | undefined };
+
 /**
  * Handles a client's messages one after another, and sends the answers in the order of the requests, although the backend
- * settles them in any order. So a PONG confirms everything before its PING. At most MAX_OPEN_REQUESTS wait, plus the
- * messages that had arrived when reading stopped. The client is not read while so many wait, or while it leaves its answers unread.
+ * settles them in any order. So a PONG confirms everything before its PING. At most MAX_OPEN_REQUESTS or MAX_MESSAGE_BYTES
+ * wait, plus the messages that had arrived when reading stopped. The client is not read while so many wait, or while it
+ * leaves its answers unread.
  */
 export class ClientRequests {
   readonly #peer: Pick<Peer, "pause" | "resume">;
-  readonly #waiting: (() => Promise<void> | undefined)[] = [];
+  readonly #waiting: Message[] = [];
+  #waitingBytes = 0;
   #isBusy = false;
   #isCrowded = false;
   #isPaused = false;
@@ -76,9 +81,9 @@ export class ClientRequests {
     this.#peer = peer;
   }
 
-  /** `handle` returns a promise that the next message waits for, if any; it must not reject. */
-  receive(handle: () => Promise<void> | undefined): void {
-    this.#waiting.push(handle);
+  receive(message: Message): void {
+    this.#waiting.push(message);
+    this.#waitingBytes += message.bytes;
     if (!this.#isBusy) void this.#work();
     this.#regulate();
   }
@@ -92,6 +97,7 @@ export class ClientRequests {
   /** Waiting messages are not handled any more. */
   close(): void {
     this.#waiting.length = 0;
+    this.#waitingBytes = 0;
   }
 
   /** Calls `failed` after everything before it if `work` fails. */
@@ -127,7 +133,8 @@ export class ClientRequests {
   async #work(): Promise<void> {
     this.#isBusy = true;
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      const done = next();
+      this.#waitingBytes -= next.bytes;
+      const done = next.handle();
       if (done !== undefined) await done;
       else if (this.#openAnswers >= MAX_OPEN_REQUESTS) await this.#lastAnswer;
     }
@@ -136,7 +143,8 @@ export class ClientRequests {
   }
 
   #regulate(): void {
-    const isFull = this.#isCrowded || this.#waiting.length >= MAX_OPEN_REQUESTS;
+    const hasMany = this.#waiting.length >= MAX_OPEN_REQUESTS || this.#waitingBytes > MAX_MESSAGE_BYTES;
+    const isFull = this.#isCrowded || hasMany;
     if (isFull === this.#isPaused) return;
     this.#isPaused = isFull;
     if (isFull) this.#peer.pause();

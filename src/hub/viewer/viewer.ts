@@ -159,13 +159,13 @@ export class Viewer implements SubscriptionHost, Disposable {
   receive(message: Uint8Array): void {
     // A copy, because requests may outlive their message. Not slice, which is a view of a Buffer.
     const own = new Uint8Array(message);
-    this.#receive((number) => this.#handle(own, number));
+    this.#receive(own.length, (number) => this.#handle(own, number));
   }
 
   /** Refuses a text message, which this protocol does not have. */
   receiveText(): void {
     const error = new ServiceError("binary_only", "this socket takes binary frames alone");
-    this.#receive((number) => this.#noFrame(error, number));
+    this.#receive(0, (number) => this.#noFrame(error, number));
   }
 
   /** The client gave a sign of life. */
@@ -235,13 +235,13 @@ export class Viewer implements SubscriptionHost, Disposable {
     this.#peer.close(1002, "too many bad frames");
   }
 
-  #receive(handle: (number: number) => Promise<void> | undefined): void {
+  #receive(bytes: number, handle: (number: number) => Promise<void> | undefined): void {
     if (this.#isClosed) return;
     this.welcome();
     this.heard();
     this.#messages += 1;
     const number = this.#messages;
-    this.#requests.receive(() => handle(number));
+    this.#requests.receive({ bytes, handle: () => handle(number) });
   }
 
   /** The next message waits for the returned promise, so that frames are handled in order (contract 1.10). */

@@ -11,7 +11,7 @@ import {
   encodeSubscribe,
   SubscribeFlag,
 } from "../../../../src/protocol/frame/payload.ts";
-import { MAX_OPEN_REQUESTS, OUTBOX_PAUSE_BYTES } from "../../../../src/protocol/limits.ts";
+import { MAX_MESSAGE_BYTES, MAX_OPEN_REQUESTS, OUTBOX_PAUSE_BYTES } from "../../../../src/protocol/limits.ts";
 import type { SessionBackend } from "../../../../src/sessions/backend.ts";
 import { MemoryClient, MemoryPeer, settled } from "../memory-client.ts";
 import { MemorySessions } from "../memory-sessions.ts";
@@ -150,6 +150,23 @@ test("a client is not read while its requests wait, and is read again afterwards
   }
   gate.resolve();
   await viewer.reads(() => session.input.length === MAX_OPEN_REQUESTS * 2);
+  await viewer.settled();
+  expect(viewer.peer.isPaused).toBe(false);
+});
+
+test("a client is not read while more than one of its longest messages wait", async () => {
+  const { sessions, session, client } = setUp();
+  const gate = Promise.withResolvers<void>();
+  sessions.answer = () => gate.promise;
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout | Offsets, from: 1_000 });
+  const half = bytesOf("x".repeat(0.75 * MAX_MESSAGE_BYTES));
+  for (const isPaused of [false, true]) {
+    viewer.send(FrameType.INPUT_TEXT, "s", half);
+    expect(viewer.peer.isPaused).toBe(isPaused);
+  }
+  gate.resolve();
+  await viewer.reads(() => session.input.length === 2);
   await viewer.settled();
   expect(viewer.peer.isPaused).toBe(false);
 });
