@@ -1,3 +1,5 @@
+import { MAX_ERROR_TEXT_LENGTH } from "./limits.ts";
+
 /** All error codes that clients can see, with their HTTP status (contract 4). */
 export const ERROR_STATUS = {
   invalid_json: 400,
@@ -138,14 +140,14 @@ export function errorBody(error: unknown): ErrorBody {
   return { error: error.message, code: error.code, details: error.details };
 }
 
-/** The ServiceError of a received body; `fallback` for any other body. */
+/** The ServiceError of a received body; `fallback` for any other body. Long texts are cut. */
 export function errorFromBody(body: unknown, fallback: ErrorCode, message: string): ServiceError {
   if (typeof body === "object" && body !== null && "code" in body && isErrorCode(body.code)) {
     const text = "error" in body && typeof body.error === "string" ? body.error : message;
     const details = "details" in body && isRecord(body.details) ? body.details : {};
-    return new ServiceError(body.code, text, { details });
+    return new ServiceError(body.code, text.slice(0, MAX_ERROR_TEXT_LENGTH), { details });
   }
-  return new ServiceError(fallback, message);
+  return new ServiceError(fallback, message.slice(0, MAX_ERROR_TEXT_LENGTH));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -213,6 +213,8 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 /** The longest JSON or text answer that a client accepts. */
 export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
+/** The rest of the text of another server's error, which goes into logs and answers, is cut. */
+export const MAX_ERROR_TEXT_LENGTH = 16 * 1024;
 /** A message of another server: a RESYNC with scrollback exceeds MAX_MESSAGE_BYTES. */
 export const MAX_UPLINK_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** Time to determine one metric. */

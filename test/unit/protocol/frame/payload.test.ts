@@ -10,6 +10,7 @@ import {
   writeOutputFrameHeader,
 } from "../../../../src/protocol/frame/frame.ts";
 import {
+  decodeError,
   decodeHello,
   decodeJson,
   decodeSize,
@@ -22,6 +23,7 @@ import {
   SubscribeFlag,
 } from "../../../../src/protocol/frame/payload.ts";
 import { decodeResync, encodeResync } from "../../../../src/protocol/frame/resync.ts";
+import { MAX_ERROR_TEXT_LENGTH } from "../../../../src/protocol/limits.ts";
 import { hex, toHex, utf8 } from "../hex.ts";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -234,4 +236,10 @@ describe("JSON and text", () => {
     const frame = decodeFrame(encodeFrame(FrameType.KILL, "s1", utf8("SIGINT")));
     expect(decodeText(frame.payload)).toBe("SIGINT");
   });
+});
+
+test.each(["session_not_found", "novel"])("the text of an error %s is cut", (code) => {
+  const message = "x".repeat(1_000_000);
+  const { error } = decodeError(encodeJson({ code, message }));
+  expect(error.message).toHaveLength(MAX_ERROR_TEXT_LENGTH);
 });
