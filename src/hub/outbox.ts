@@ -1,5 +1,10 @@
 import type { Magic } from "../protocol/frame/frame.ts";
-import { MAX_UNREAD_ANSWER_BYTES, OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../protocol/limits.ts";
+import {
+  MAX_UNREAD_ANSWER_BYTES,
+  OUTBOX_BYTES,
+  OUTBOX_PAUSE_BYTES,
+  STALLED_AFTER_MS,
+} from "../protocol/limits.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** The part of a client's socket that the hub uses. */
@@ -65,6 +70,11 @@ export class Outbox {
   /** How long the outbox has been full, in ms, or was the last time. */
   get pauseMs(): number {
     return this.#fullSince === undefined ? this.#lastPauseMs : this.#now() - this.#fullSince;
+  }
+
+  /** The client reads nothing, and has not for a while. */
+  get isStalled(): boolean {
+    return this.#fullSince !== undefined && this.pauseMs > STALLED_AFTER_MS;
   }
 
   /** The source may have frames, which are taken now or when there is room. */

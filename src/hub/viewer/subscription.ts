@@ -28,7 +28,7 @@ import { readSnapshot, Snapshots } from "./snapshots.ts";
 
 /** The parts of a connection that its subscriptions use. */
 export type SubscriptionHost = {
-  readonly outbox: Pick<Outbox, "magic" | "pauseMs" | "ready">;
+  readonly outbox: Pick<Outbox, "magic" | "pauseMs" | "isStalled" | "ready">;
   readonly view: Pick<HubView, "sessions" | "historyFrom" | "isRepositoryHidden">;
   readonly isUplink: boolean;
   /** Bytes of output that its feed keeps for a subscription while the client does not read. */
@@ -94,7 +94,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   /** Infinite if the feed keeps nothing for the client, which does not read: it will continue in the journal, or miss events. */
   get next(): number {
     const isFull = this.feed.end - this.feed.start > this.#host.windowBytes;
-    return isFull && this.#host.outbox.pauseMs > STALLED_AFTER_MS ? Number.POSITIVE_INFINITY : this.#next;
+    return isFull && this.#host.outbox.isStalled ? Number.POSITIVE_INFINITY : this.#next;
   }
 
   /** Bytes of output that were not queued for the client yet. */

@@ -301,3 +301,17 @@ test("subscriptions to events alone hold no more, and learn the size that they m
   await viewer.reads(() => all.every(({ id }) => told(id).some(({ kind }) => kind === "exit")));
   for (const { id } of all) expect(told(id)).toMatchObject([{ dimensions: "100x30" }, { kind: "exit" }]);
 });
+
+test("a client that stalled once and reads again is not sent to the journal for large output", async () => {
+  const { sessions, all, viewer: client, stall } = await stallable(Stdout | Offsets);
+  await using viewer = client;
+  for (const session of all.slice(0, 6)) session.print(textOf(100_000));
+  stall();
+  const bytes = () =>
+    viewer.of(FrameType.OUTPUT).reduce((sum, { payload }) => sum + payload.length - OFFSET_BYTES, 0);
+  await viewer.reads(() => bytes() === 600_000);
+  sessions.views.length = 0;
+  all[0]?.print(textOf(300_000));
+  await viewer.reads(() => bytes() === 900_000);
+  expect(sessions.views).toEqual([]);
+});
