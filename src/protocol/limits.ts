@@ -347,6 +347,10 @@ export const PROVIDER_ANSWER_LIFETIME_MS = 3_600_000;
 export const MAX_PENDING_CHANGES = 10_000;
 /** The records of a remote's sessions as JSON, in UTF-16 units: some 40,000 sessions. An HQ leaves out those beyond. */
 export const MAX_REMOTE_RECORDS_LENGTH = 32 * 1024 * 1024;
+/** One record: that of a session which was created here has at most MAX_BODY_BYTES, and its paths. An HQ leaves out longer ones. */
+export const MAX_RECORD_LENGTH = 1.25 * 1024 * 1024;
+/** An EVENT of another server, longer ones are ignored: each client of an HQ gets a copy. Such a record in UTF-8 fits. */
+export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
 /** The records of one list of a remote that an HQ reads, readable or not. */
 export const MAX_REMOTE_RECORDS = 100_000;
 

@@ -1,6 +1,7 @@
 // Payloads of EVENT frames (contract 1.8; facts 1.8 and 1.9). VibeTunnel's clients check `kind` or `type`: ours have both.
 import { z } from "zod";
 import { keyOf } from "../directory/session-change.ts";
+import { MAX_EVENT_BYTES } from "../limits.ts";
 import { GitNotification } from "../schemas/follow.ts";
 import { type GitStatus, SessionRecord, sizeText, TerminalSize } from "../schemas/session.ts";
 import { SessionViewer } from "../schemas/viewer.ts";
@@ -94,9 +95,10 @@ type DecodedEvent =
 
 /**
  * Decodes the payload of an EVENT frame. Events of a session have a `kind`, events of the server a `timestamp`. `undefined`
- * for an unknown event, perhaps of a newer server. Throws `invalid_request` if it is not JSON.
+ * for an unknown event, perhaps of a newer server, and for a longer one than MAX_EVENT_BYTES. Throws `invalid_request` if it is not JSON.
  */
 export function decodeEvent(payload: Uint8Array): DecodedEvent | undefined {
+  if (payload.length > MAX_EVENT_BYTES) return undefined;
   const value = decodeJson(payload);
   const { kind }: { readonly kind?: unknown } = Object(value);
   // A parse collects an issue for each wrong element, of which a remote may send millions; this ends with the first one.

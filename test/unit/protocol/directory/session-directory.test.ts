@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { SessionDirectory } from "../../../../src/protocol/directory/session-directory.ts";
+import { MAX_RECORD_LENGTH } from "../../../../src/protocol/limits.ts";
 import type { SessionRecord } from "../../../../src/protocol/schemas/session.ts";
 import { AnySession } from "../../../../src/remote/specified/session-record.ts";
 
@@ -66,4 +67,12 @@ test("a session that grows beyond the limit leaves the list, and a removed one m
   remove(session("other"));
   put(large);
   expect(directory.byId("large")).toEqual(large);
+});
+
+test("a session whose record is longer than any of ours is left out, also by a source without a limit", () => {
+  const directory = new SessionDirectory();
+  const records = [session("one", "x".repeat(MAX_RECORD_LENGTH)), session("other")];
+  directory.apply({ kind: "source-up", position: undefined });
+  directory.apply({ kind: "list", request: 1, snapshot: { position: undefined, records } });
+  expect([...directory.records.values()].map(({ id }) => id)).toEqual(["other"]);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { decodeEvent, exitEvent, resizeEvent } from "../../../../src/protocol/frame/event.ts";
 import { decodeJson, encodeJson } from "../../../../src/protocol/frame/payload.ts";
+import { MAX_EVENT_BYTES } from "../../../../src/protocol/limits.ts";
 
 const timestamp = "2026-01-01T00:00:00.000Z";
 
@@ -55,4 +56,10 @@ test.each(["sessionIds", "record"])("wrong elements in %s take little longer tha
   };
   expect(decodeEvent(payload)).toBeUndefined();
   expect(bestMs(() => decodeEvent(payload))).toBeLessThan(5 * bestMs(() => decodeJson(payload)));
+});
+
+test("an event that is longer than any of ours is ignored", () => {
+  const ofLength = (length: number) => encodeJson({ type: "bell", timestamp, more: "x".repeat(length) });
+  expect(decodeEvent(ofLength(MAX_EVENT_BYTES / 2))).toBeDefined();
+  expect(decodeEvent(ofLength(MAX_EVENT_BYTES))).toBeUndefined();
 });
