@@ -1,4 +1,4 @@
-const BEL = Buffer.of(0x07);
+const BEL = 0x07;
 /** ESC \ */
 const STRING_END = Buffer.of(0x1b, 0x5c);
 /** Longer sequences are ignored. */
@@ -45,15 +45,14 @@ export class TitleScan {
   }
 }
 
-/** Adds the sequences that end at `start` or later. */
+/** Adds the sequences that end at `start` or later. None reaches beyond the end before, so each byte is read once. */
 function scanFrom(bytes: Buffer, start: number, found: Found): void {
-  const bells = positions(bytes, BEL, start);
-  // Its first byte may be before `start`.
-  const ends = positions(bytes, STRING_END, Math.max(0, start - 1));
-  for (const end of [...bells, ...ends].sort((a, b) => a - b)) {
-    const body = bodyBefore(bytes, end);
+  let last = -1;
+  for (const end of endsFrom(bytes, start)) {
+    const body = bodyBetween(bytes, Math.max(last + 1, end - MAX_BYTES), end);
+    last = end;
     const [kind, mark, code = ""] = body?.split(";") ?? [];
-    if (body === undefined) found.hasBell ||= bytes[end] === BEL[0];
+    if (body === undefined) found.hasBell ||= bytes[end] === BEL;
     else if (kind === "133" && mark === "C") found.marks.push({ kind: "started" });
     else if (kind === "133" && mark === "D")
       found.marks.push({ kind: "finished", exitCode: /^\d{1,3}$/.test(code) ? Number(code) : undefined });
@@ -74,21 +73,32 @@ function plainText(bytes: string): string {
   return Buffer.from(bytes, "latin1").toString().replace(CONTROLS, "");
 }
 
-/** Buffer's search is memchr. */
-function positions(bytes: Buffer, searched: Buffer, start: number): number[] {
-  const found: number[] = [];
-  for (let at = bytes.indexOf(searched, start); at !== -1; at = bytes.indexOf(searched, at + 1))
-    found.push(at);
-  return found;
+/** Each BEL and ESC \ that is at `start` or later, in order; of BEL after BEL only the first two. Buffer's search is memchr. */
+function* endsFrom(bytes: Buffer, start: number): Generator<number> {
+  let bell = bytes.indexOf(BEL, start);
+  // Its first byte may be before `start`.
+  let stringEnd = bytes.indexOf(STRING_END, Math.max(0, start - 1));
+  while (bell !== -1 || stringEnd !== -1) {
+    if (stringEnd === -1 || (bell !== -1 && bell < stringEnd)) {
+      yield bell;
+      const isRow = bytes[bell - 1] === BEL;
+      bell += 1;
+      while (isRow && bytes[bell] === BEL) bell += 1;
+      bell = bytes.indexOf(BEL, bell);
+    } else {
+      yield stringEnd;
+      stringEnd = bytes.indexOf(STRING_END, stringEnd + 1);
+    }
+  }
 }
 
-/** The text of the OSC that ends at `end`, a character per byte; undefined if none does. */
-function bodyBefore(bytes: Buffer, end: number): string | undefined {
-  const before = bytes.subarray(Math.max(0, end - MAX_BYTES), end);
-  const begin = before.lastIndexOf(ESC);
-  if (begin === -1 || before[begin + 1] !== CLOSING_BRACKET) return undefined;
+/** The text of the OSC from `from` on that ends at `end`, a character per byte; undefined if none does. */
+function bodyBetween(bytes: Buffer, from: number, end: number): string | undefined {
+  let begin = end - 1;
+  while (begin >= from && bytes[begin] !== ESC) begin -= 1;
+  if (begin < from || bytes[begin + 1] !== CLOSING_BRACKET) return undefined;
   // Some output has many links, which end with ESC \ and need not be read.
-  if (before[begin + 2] === LINK && bytes[end] === ESC) return undefined;
-  const body = before.toString("latin1", begin + 2);
+  if (bytes[begin + 2] === LINK && bytes[end] === ESC) return undefined;
+  const body = bytes.toString("latin1", begin + 2, end);
   return ENDED.test(body) ? undefined : body;
 }

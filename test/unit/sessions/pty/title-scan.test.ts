@@ -94,6 +94,7 @@ describe("a bell", () => {
 
   test("rings when it ends nothing, also right after a title", () => {
     expect(scanAll([encode(`${ESC}]2;t\x07\x07`)])).toEqual({ title: "t", hasBell: true });
+    expect(scanAll([encode(`${"\x07".repeat(5)}${ESC}]2;t\x07`)])).toEqual({ title: "t", hasBell: true });
     expect(scanAll([encode(`${ESC}]2;t\x07text\x07`)])).toEqual({ title: "t", hasBell: true });
   });
 });
