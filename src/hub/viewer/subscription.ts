@@ -93,8 +93,8 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
 
   /** Infinite if the feed keeps nothing for the client, which does not read: it will continue in the journal, or miss events. */
   get next(): number {
-    const isFull = this.feed.end - this.feed.start > this.#host.windowBytes;
-    return isFull && this.#host.outbox.isStalled ? Number.POSITIVE_INFINITY : this.#next;
+    if (!this.#host.outbox.isStalled) return this.#next;
+    return this.feed.end - this.feed.start > this.#host.windowBytes ? Number.POSITIVE_INFINITY : this.#next;
   }
 
   /** Bytes of output that were not queued for the client yet. */
