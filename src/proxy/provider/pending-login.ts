@@ -42,9 +42,8 @@ export class PendingLogins {
 
   /** `undefined` for a foreign or expired one. Never throws. */
   open(sealed: string): PendingLogin | undefined {
-    const text = sealed.length > MAX_SEALED_LENGTH ? undefined : this.#seal.open(SEALED_AS, sealed);
-    if (text === undefined) return undefined;
-    const login = PendingLogin.parse(JSON.parse(text));
-    return this.#now() - login.beganAtMs < PROXY_LOGIN_TIMEOUT_MS ? login : undefined;
+    if (sealed.length > MAX_SEALED_LENGTH) return undefined;
+    const login = this.#seal.openJson(SEALED_AS, sealed, PendingLogin);
+    return login && this.#now() - login.beganAtMs < PROXY_LOGIN_TIMEOUT_MS ? login : undefined;
   }
 }
