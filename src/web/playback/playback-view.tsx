@@ -77,7 +77,7 @@ export function PlaybackView({
             <Export label=".cast" onExport={() => workspace.download(record)} />
           </>
         )}
-        <a class="button small" href={routeHash(workspace.panes.routeTo(open.id))}>
+        <a class="button small" {...workspace.panes.linkTo(open.id)}>
           {open.phase.value.kind === "ended" ? "Close" : "Back to live"}
         </a>
       </div>

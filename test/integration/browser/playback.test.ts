@@ -184,6 +184,22 @@ async function recorded(id: string): Promise<string> {
   return (await recordingOf(id)).map(([, , data]) => data).join("");
 }
 
+test("leaving a recording keeps the panes that were opened beside it", async () => {
+  const { server, chromium } = stage();
+  const [played, beside] = [await server.create(["true"], "played"), await server.create(["true"], "beside")];
+  await using page = await chromium.open(`${server.url}/#/s/${played}?t=0`);
+  await page.phase("ended");
+  await page.button("Play").waitFor();
+  await page.page.keyboard.press("Control+Shift+E");
+  await page.page.keyboard.type("beside");
+  await page.page.locator("[role=option][aria-selected=true]", { hasText: "beside" }).waitFor();
+  await page.page.keyboard.press("Enter");
+  await page.page.waitForURL(`**/#/l/${played}@0|*${beside}`);
+  await page.page.getByRole("region", { name: "Recording" }).getByRole("link", { name: "Close" }).click();
+  await page.page.getByRole("region", { name: "Recording" }).waitFor({ state: "detached" });
+  expect(await page.page.evaluate("location.hash")).toBe(`#/l/${played}|${beside}`);
+});
+
 test("the output of a session that ends while its recording loads is played as well", async () => {
   await using page = await stage().chromium.open(stage().server.url);
   const id = await page.start("sh -c 'echo early; read line; echo late'");
