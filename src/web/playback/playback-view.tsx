@@ -17,13 +17,15 @@ const TOO_LONG = "The first 512 MiB of the recording are played. Save it as .cas
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 
-/** Plays the recording of the open session, over its terminal. `startAt`: seconds since the start of the recording. */
-export function PlaybackView({
-  page,
-  workspace,
-  open,
-  startAt,
-}: SessionProps & { readonly startAt: number }): VNode {
+type PlaybackViewProps = SessionProps & {
+  /** Whether the session has the focus among the visible ones. */
+  readonly isFocused: boolean;
+  /** Seconds since the start of the recording. */
+  readonly startAt: number;
+};
+
+/** Plays the recording of the open session, over its terminal. */
+export function PlaybackView({ page, workspace, open, isFocused, startAt }: PlaybackViewProps): VNode {
   const pane = useRef<HTMLDivElement>(null);
   const playback = useMemo(
     () =>
@@ -62,7 +64,7 @@ export function PlaybackView({
       </div>
       <Position playback={playback} />
       <div class="playback-bar">
-        <PlayButton playback={playback} />
+        <PlayButton playback={playback} isFocused={isFocused} />
         <output class="playback-time">
           {clockWords(playback.position.value)} / {clockWords(playback.duration.value)}
           {playback.isLive.value && <span class="badge">Live</span>}
@@ -118,9 +120,13 @@ function Export({ label, onExport }: ExportProps): VNode {
   );
 }
 
-function PlayButton({ playback }: PlaybackProps): VNode {
+/** Takes the focus with its pane, unless another element of the pane has it. */
+function PlayButton({ playback, isFocused }: PlaybackProps & Pick<PlaybackViewProps, "isFocused">): VNode {
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => button.current?.focus(), []);
+  useEffect(() => {
+    const isElsewhere = button.current?.closest(".pane")?.contains(document.activeElement) === false;
+    if (isFocused && isElsewhere) button.current?.focus();
+  }, [isFocused]);
   const isPaused = playback.isPaused.value;
   return (
     <button

@@ -62,7 +62,7 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
         {phase.kind === "missing" && <Missing workspace={workspace} />}
         <MachineBanner workspace={workspace} open={open} />
         {playFrom !== undefined && (
-          <Playback key={playFrom} page={page} workspace={workspace} open={open} startAt={playFrom} />
+          <Playback key={playFrom} {...{ page, workspace, open, isFocused }} startAt={playFrom} />
         )}
       </div>
       {phase.kind === "ended" && playFrom === undefined && (

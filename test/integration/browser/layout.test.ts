@@ -81,6 +81,20 @@ test("a pane is split by keys, each has a terminal of its own size, and keys go 
   await page.sizeBecomes({ cols: wide });
 });
 
+test("a player takes the keys only of its own pane, and takes them when the focus comes to it", async () => {
+  const [one, two] = [await shell("one"), await shell("two")];
+  await using page = await open(`#/l/${one}@0|*${two}`);
+  const player = page.page.getByRole("region", { name: "Recording" });
+  await player.getByRole("button", { name: /^(Play|Pause)$/ }).waitFor();
+  await page.shows("two> ");
+  await page.page.keyboard.type("echo right-$((1 + 1))\n");
+  await page.shows("\nright-2\n");
+  expect(await addressOf(page)).toBe(`#/l/${one}@0|*${two}`);
+  await page.page.keyboard.press("Control+Shift+ArrowLeft");
+  await expect.poll(() => addressOf(page)).toBe(`#/l/${one}@0|${two}`);
+  await player.locator("button:focus").waitFor();
+});
+
 test("a divider is dragged by mouse and finger, and the address says where it is", async () => {
   const { server, chromium } = stage();
   const [one, two] = [await shell("one"), await shell("two")];
