@@ -9,6 +9,7 @@ const SHORT = 12;
 const MARGIN = 10;
 /** Default height until a row is measured. */
 const ROW_PX = 56;
+const NEAREST = { block: "nearest" } as const;
 
 type RowsProps<T> = {
   readonly records: readonly T[];
@@ -41,21 +42,21 @@ export function Rows<T extends { readonly id: string }>({
       place.value = { first, last, rowPx };
     }
   };
+  // A short list ignores its position.
+  const { rowPx, ...inSight } = isShort ? { first: 0, last: count, rowPx: ROW_PX } : place.value;
+  const first = Math.min(count, Math.max(0, inSight.first));
+  const last = Math.min(count, Math.max(first, inSight.last));
   // Lists above it may have become shorter.
   useLayoutEffect(measure);
   useLayoutEffect(() => watchScroller(scrollerOf(list), measure), []);
   useLayoutEffect(() => {
     const scroller = scrollerOf(list);
-    const { first, last, rowPx } = place.peek();
-    if (scroller === undefined || at === -1 || isShort || (at >= first && at < last)) return;
+    if (scroller === undefined || at === -1) return;
+    if (at >= first && at < last) return list.current?.children[at - first]?.scrollIntoView(NEAREST);
     const top = (list.current?.getBoundingClientRect().top ?? 0) - scroller.getBoundingClientRect().top;
     scroller.scrollTop += top + at * rowPx - scroller.clientHeight / 2;
-    // Only when another session is opened, not when the list changes.
-  }, [current]);
-  // A short list ignores its position.
-  const { rowPx, ...inSight } = isShort ? { first: 0, last: count, rowPx: ROW_PX } : place.value;
-  const first = Math.min(count, Math.max(0, inSight.first));
-  const last = Math.min(count, Math.max(first, inSight.last));
+    // Only when another session is opened or appears, not when the list changes or draws the row again.
+  }, [current, at === -1]);
   const style = { paddingTop: `${first * rowPx}px`, paddingBottom: `${(count - last) * rowPx}px` };
   return (
     <ul ref={list} style={style} aria-label={label}>

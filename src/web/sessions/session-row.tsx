@@ -1,5 +1,4 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
@@ -34,14 +33,9 @@ export function SessionRow({
   const isInSight = panes.open.value.has(record.id);
   const since = record.exitedAt ?? record.created;
   const detail = detailWords(record);
-  const row = useRef<HTMLAnchorElement>(null);
-  useEffect(() => {
-    if (isOpen) row.current?.scrollIntoView({ block: "nearest" });
-  }, [isOpen]);
   return (
     <li>
       <a
-        ref={row}
         class={isAway ? "row away" : "row"}
         {...panes.linkTo(record.id)}
         {...(isInSight && { "aria-current": isOpen ? "page" : "true" })}

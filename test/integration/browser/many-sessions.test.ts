@@ -40,6 +40,26 @@ test("of a long list the rows in sight are drawn, and the others as they come in
   expect((await drawn(page)).length).toBeLessThan(COUNT - 10);
 });
 
+test("scrolling back through the list does not jump to the open session", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const row = page.page.getByRole("navigation").getByText("web server");
+  await row.click();
+  await page.phase("running");
+  const scroll = async (px: number): Promise<void> =>
+    void (await page.page.evaluate(`document.querySelector(".sessions").scrollTop = ${px}`));
+  const scrolled = () => page.page.evaluate(`document.querySelector(".sessions").scrollTop`);
+  await scroll(100_000);
+  await row.waitFor({ state: "detached" });
+  await scroll(600);
+  // Drawn again, above the rows in sight.
+  await row.waitFor({ state: "attached" });
+  await page.page.evaluate(
+    "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn))))",
+  );
+  expect(await scrolled()).toBe(600);
+});
+
 test("the list is filtered by words and by state, and what it shows is ended and removed at once", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
