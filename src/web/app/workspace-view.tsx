@@ -22,7 +22,7 @@ export function WorkspaceView({
   const { panes } = workspace;
   const layout = panes.layout.value;
   const LazyView = LAZY_VIEWS.get(route.view);
-  const sidebar = useRef<HTMLElement>(null);
+  const sidebar = useRef<HTMLDivElement>(null);
   const finding = useToggle();
   useShortcuts({
     list: () => {

@@ -27,10 +27,10 @@ export function Dialog({ title, about, onClose, children }: DialogProps): VNode 
   return (
     <dialog ref={dialog} class="confirm share" aria-labelledby={titleId} closedby="any" onClose={closed}>
       <div class="confirm-body">
-        <header class="share-head">
+        <div class="share-head">
           <h2 id={titleId}>{title}</h2>
           <Button kind="ghost small" icon="close" label="Close" onClick={() => dialog.current?.close()} />
-        </header>
+        </div>
         <p class="muted">{about}</p>
         {children}
       </div>

@@ -16,18 +16,19 @@ import { SessionRow } from "./session-row.tsx";
 
 type SidebarProps = WorkspaceProps & {
   readonly access: UserAccess;
-  readonly root: RefObject<HTMLElement | null>;
+  readonly root: RefObject<HTMLDivElement | null>;
 };
 
 export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode {
   const profile = access.kind === "known" ? access.profile : undefined;
   // Like workspace.css: on a narrow screen only the list is shown.
   const isAlone = page.address.route.value.view === "list" && page.narrow.matches.value;
-  const Landmark = isAlone ? "main" : "aside";
+  // Another element would be drawn anew, and the list would lose its scroll position.
+  const landmark = isAlone ? "main" : "complementary";
   const Title = isAlone ? "h1" : "span";
   return (
-    <Landmark class="sidebar" ref={root}>
-      <header class="sidebar-head">
+    <div class="sidebar" role={landmark} ref={root}>
+      <div class="sidebar-head">
         <a href={routeHash({ view: "list" })} class="brand" aria-label="ttyhq, all sessions">
           <Logo />
           <Title class="brand-name">ttyhq</Title>
@@ -42,10 +43,10 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
             New session
           </a>
         )}
-      </header>
+      </div>
       <ListTools page={page} workspace={workspace} />
       <SessionLists page={page} workspace={workspace} />
-      <footer class="sidebar-foot">
+      <div class="sidebar-foot">
         <ConnectionDot workspace={workspace} />
         <Avatar user={access.user} picture={profile?.profilePic} />
         <span class="sidebar-user" title={`Logged in as ${access.user}`}>
@@ -79,8 +80,8 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
             <Icon name="exit" />
           </a>
         )}
-      </footer>
-    </Landmark>
+      </div>
+    </div>
   );
 }
 

@@ -40,6 +40,24 @@ test("of a long list the rows in sight are drawn, and the others as they come in
   expect((await drawn(page)).length).toBeLessThan(COUNT - 10);
 });
 
+test("on a phone the list is where it was after a look at one of its sessions", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url, { viewport: { width: 390, height: 780 } });
+  const rows = page.page.getByRole("navigation").locator("a");
+  await rows.first().waitFor();
+  await page.page.evaluate(`document.querySelector(".sessions").scrollTop = 1500`);
+  const scrolled = () => page.page.evaluate(`document.querySelector(".sessions").scrollTop`);
+  const row = page.page.getByRole("navigation").getByText("worker 30", { exact: true });
+  await row.scrollIntoViewIfNeeded();
+  const before = await scrolled();
+  expect(before).toBeGreaterThan(1000);
+  await row.click();
+  await page.phase("running");
+  await page.page.goBack();
+  await row.waitFor();
+  expect(await scrolled()).toBe(before);
+});
+
 test("scrolling back through the list does not jump to the open session", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
