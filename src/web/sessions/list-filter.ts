@@ -1,5 +1,6 @@
 // Filter and order of the list of sessions.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { Choices, ListOrder } from "../preferences.ts";
 import { commandWords } from "../session/words.ts";
@@ -27,7 +28,7 @@ export class ListFilter {
     () => this.text.value.trim() !== "" || this.state.value !== "all",
   );
 
-  /** Undefined until the list was read for the first time. Running ones first. */
+  /** Undefined until the list was read for the first time. In the order of the list on the page. */
   readonly shown: ReadonlySignal<readonly SessionRecord[] | undefined> = computed(() => {
     const { all, preferences } = this.#options;
     const [words, state] = [wordsOf(this.text.value), this.state.value];
@@ -72,13 +73,14 @@ function searchText({ name, title, command, cwd, source, owner, gitBranch }: Ses
     .toLowerCase();
 }
 
-/** The list is already in the order of "newest", and groups itself by machine on request. */
+/** The records are already in the order of "newest". By machine: in the order of machines/machine-list.ts. */
 function inOrder(
   records: readonly SessionRecord[],
   order: ListOrder,
   activity: ReadonlyMap<string, string>,
 ): readonly SessionRecord[] {
-  if (order === "machine" || order === "newest") return records;
+  if (order === "newest") return records;
+  if (order === "machine") return records.toSorted(byMachine);
   const latest = ({ id, lastModified }: SessionRecord): string => activity.get(id) ?? lastModified;
   const compare = (one: SessionRecord, other: SessionRecord): number =>
     order === "name"
@@ -86,6 +88,10 @@ function inOrder(
       : latest(other).localeCompare(latest(one));
   const rank = ({ status }: SessionRecord): number => (status === "exited" ? 1 : 0);
   return records.toSorted((one, other) => rank(one) - rank(other) || compare(one, other));
+}
+
+function byMachine({ source: one = LOCAL }: SessionRecord, { source: other = LOCAL }: SessionRecord): number {
+  return Number(other === LOCAL) - Number(one === LOCAL) || one.localeCompare(other);
 }
 
 /** How well the letters, in this order, match the text: undefined for no match. Higher is better. */

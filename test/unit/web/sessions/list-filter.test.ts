@@ -46,6 +46,14 @@ test("numbers in names are ordered as numbers, and ended sessions come last", ()
   expect(names()).toEqual(["job 9", "job 10", "job 1"]);
 });
 
+test("by machine the HQ's own sessions come first, and those of each machine stay together", () => {
+  const records = ["web", "build", "local", "web"].map((source, at) =>
+    named(`${at} on ${source}`, { source }),
+  );
+  expect(filterOf(records, "machine").names()).toEqual(["2 on local", "1 on build", "0 on web", "3 on web"]);
+  expect(filterOf([named("late"), named("early")], "machine").names()).toEqual(["late", "early"]);
+});
+
 test("activity is the latest known state", () => {
   const records = [
     named("early", { lastModified: "2026-01-01T00:00:00Z" }),
