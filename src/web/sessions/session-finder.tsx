@@ -20,16 +20,18 @@ type SessionFinderProps = Pick<WorkspaceProps, "workspace"> & {
 export function SessionFinder({ workspace, sessions, onOpen }: SessionFinderProps): VNode {
   const list = useRef<HTMLDivElement>(null);
   const letters = useSignal("");
-  const chosen = useSignal(0);
+  /** The id of a session; the first one by default. */
+  const chosen = useSignal<string | undefined>(undefined);
   const id = useId();
   const found = fuzzyFind(letters.value, sessions).slice(0, MAX_FOUND);
-  const at = Math.min(chosen.value, found.length - 1);
+  const chosenAt = found.findIndex((record) => record.id === chosen.value);
+  const at = Math.min(Math.max(0, chosenAt), found.length - 1);
   useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (isComposing(event) || (step === undefined && event.key !== "Enter")) return;
     event.preventDefault();
-    if (step !== undefined) chosen.value = Math.max(0, Math.min(found.length - 1, at + step));
+    if (step !== undefined) chosen.value = found[Math.max(0, Math.min(found.length - 1, at + step))]?.id;
     else list.current?.querySelector<HTMLElement>("[aria-selected=true]")?.click();
   };
   return (
@@ -47,7 +49,7 @@ export function SessionFinder({ workspace, sessions, onOpen }: SessionFinderProp
         onKeyDown={onKeyDown}
         onInput={({ currentTarget }) => {
           letters.value = currentTarget.value;
-          chosen.value = 0;
+          chosen.value = undefined;
         }}
       />
       <Found {...{ workspace, id, list, found, chosen: at, onOpen }} />

@@ -128,6 +128,22 @@ test("some letters find a session and open it, and the keys for next and previou
   await page.shows("^K");
 });
 
+test("a session that starts meanwhile does not change the choice among those found", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.page.getByRole("navigation").getByText("web server").waitFor();
+  await page.page.keyboard.press("Control+Shift+K");
+  const found = page.page.getByRole("listbox", { name: "Sessions found" });
+  const chosen = found.getByRole("option", { selected: true });
+  const first = await chosen.textContent();
+  await page.page.keyboard.press("ArrowDown");
+  await expect.poll(() => chosen.textContent()).not.toBe(first);
+  const before = await chosen.textContent();
+  await server.create(["cat"], "started meanwhile");
+  await found.getByRole("option", { name: "started meanwhile" }).waitFor();
+  expect(await chosen.textContent()).toBe(before);
+});
+
 test("previews show the screens in sight as they change, and each leads to its session", async () => {
   const { server, chromium } = stage();
   const fill = (colour: string): string => `printf '\\033[48;2;${colour}m\\033[2J'`;
