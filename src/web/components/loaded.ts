@@ -32,15 +32,19 @@ export function useServerValue<T>(
   const failure = useSignal<string | undefined>(undefined);
   const begin = useLatest();
   const change = async (words: string, act: () => Promise<unknown>): Promise<void> => {
-    let isLatest = (): boolean => true;
     failure.value = undefined;
     try {
       await act();
-      isLatest = begin();
+    } catch (error) {
+      failure.value = failureSentence(error, words);
+    }
+    // Also after a failure, whose reason may be a change that the value does not show yet.
+    const isLatest = begin();
+    try {
       const answer = await read();
       if (isLatest()) value.value = answer;
     } catch (error) {
-      if (isLatest()) failure.value = failureSentence(error, words);
+      if (isLatest()) failure.value ??= failureSentence(error, otherwise);
     }
   };
   useEffect(() => void change(otherwise, async () => {}), of);

@@ -33,3 +33,23 @@ test("a user sees the other logins and ends one, whose page is logged out while 
   await lost.page.getByLabel("Password").waitFor();
   await mine.connection("open");
 });
+
+test("a login that was ended meanwhile disappears from the list when it cannot be ended", async () => {
+  const { server } = stage();
+  const headers = { "user-agent": "wget/1.25" };
+  const body = { password: ACCOUNT.SERVICE_PASSWORD };
+  const { token } = (await ask(server.url, "/api/auth/token", { body, headers })).json;
+  await using mine = await logIn();
+  await mine.page.getByRole("link", { name: "Logins and links" }).click();
+  const end = mine.button("End the login of wget from 127.0.0.1");
+  await end.waitFor();
+  const authorization = `Bearer ${token}`;
+  const left = await ask(server.url, "/api/auth/logout", { method: "POST", headers: { authorization } });
+  expect(left.status).toBe(200);
+  await end.click();
+  await mine.page
+    .getByRole("alert")
+    .getByText(/^No login /)
+    .waitFor();
+  await end.waitFor({ state: "detached" });
+});
