@@ -27,13 +27,14 @@ export function PasskeyDialog({ client, onClose }: PasskeyDialogProps): VNode {
     const { challengeId, registration: options } = await client.call(endpoints.passkeyOptions);
     const registration = await makePasskey(options);
     const made = await client.call(endpoints.createPasskey, { body: { challengeId, name, registration } });
-    codes.value = made.recoveryCodes;
+    // Only the first passkey comes with codes. Those that are shown stay valid.
+    codes.value = made.recoveryCodes ?? codes.peek();
     own.change(UNREAD, async () => {});
   };
   const remove = ({ id: passkeyId }: Passkey): void =>
     own.change("The passkey was not removed.", async () => {
       await client.call(endpoints.removePasskey, { params: { passkeyId } });
-      codes.value = undefined;
+      if (own.value?.passkeys.length === 1) codes.value = undefined;
     });
   const renewCodes = (): void =>
     own.change("The codes were not created.", async () => {

@@ -103,6 +103,28 @@ test("a user with a passkey is asked for it after the password, and a recovery c
   expect((await withPassword()).status).toBe(200);
 });
 
+test("new recovery codes stay in sight while further passkeys are added and removed", async () => {
+  const { server, chromium } = stage();
+  await using driver = await chromium.open(siteOf(server));
+  const device = await authenticator(driver);
+  await enterPassword(driver);
+  await driver.connection("open");
+  const codes = await addPasskey(driver);
+  // It creates no second passkey while it has one.
+  await device.clear();
+  await driver.page.getByLabel("Name of the new passkey").fill("Key");
+  await driver.button("Add a passkey").click();
+  await driver.button("Remove Key").waitFor();
+  const shown = driver.page.locator(".recovery-codes pre");
+  expect((await shown.innerText()).trim().split("\n")).toEqual(codes);
+  await driver.button("Remove Key").click();
+  await driver.button("Remove").click();
+  await driver.button("Remove Key").waitFor({ state: "detached" });
+  expect((await shown.innerText()).trim().split("\n")).toEqual(codes);
+  await removePasskey(driver);
+  await shown.waitFor({ state: "detached" });
+});
+
 test("an answer for another challenge, another site or by another key lets nobody in", async () => {
   const { server, chromium } = stage();
   await using driver = await chromium.open(siteOf(server));
