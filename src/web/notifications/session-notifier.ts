@@ -1,6 +1,6 @@
 // Notifies of sessions that no window shows; notices of follow mode are shown to viewers as well. Only the last alert
-// of a session counts. It is shown unless another window of this browser reports that it shows the session; then the
-// session is silent for a while.
+// of a session counts. It is shown unless another window of this browser answers that it shows the session. The order
+// in which the windows hear of an event does not matter.
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
@@ -11,7 +11,9 @@ import { type Alert, alertOf, kindOf } from "./alert.ts";
 const ANSWER_MS = 500;
 /** Between two notifications of a session. */
 const PAUSE_MS = 10_000;
-const CHANNEL = "ttyhq.in-view";
+/** Between the windows of a browser: the ids of sessions, asked for by one window and repeated by those that show one. */
+const QUESTIONS = "ttyhq.is-in-view";
+const ANSWERS = "ttyhq.in-view";
 
 export type SessionNotifierOptions = {
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
@@ -31,14 +33,19 @@ type Waiting = { timer: ReturnType<typeof setTimeout>; event: ServerEvent | unde
 export class SessionNotifier implements Disposable {
   readonly #options: SessionNotifierOptions;
   readonly #scope = new DisposableStack();
-  readonly #channel = new BroadcastChannel(CHANNEL);
+  readonly #questions = new BroadcastChannel(QUESTIONS);
+  readonly #answers = new BroadcastChannel(ANSWERS);
   /** By session; removed after a pause without alerts. */
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(options: SessionNotifierOptions) {
     this.#options = options;
-    this.#scope.defer(() => this.#channel.close());
-    this.#channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+    this.#scope.defer(() => this.#questions.close());
+    this.#scope.defer(() => this.#answers.close());
+    this.#questions.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (Array.isArray(data) && data.some((id) => options.isInView(id))) this.#answers.postMessage(data);
+    };
+    this.#answers.onmessage = ({ data }: MessageEvent<unknown>) => {
       if (Array.isArray(data)) for (const id of data) this.#forget(id);
     };
     this.#scope.use(options.subscribe((event) => this.#heard(event)));
@@ -59,8 +66,9 @@ export class SessionNotifier implements Disposable {
     if (seen !== undefined && event.notification !== undefined) tell(event.notification);
     const kind = kindOf(event);
     if (kind === undefined || !(kind === "any" ? kinds().length > 0 : kinds().includes(kind))) return;
-    if (seen !== undefined) this.#channel.postMessage(ids);
-    else if (ids[0] !== undefined) this.#wait(ids[0], event);
+    if (seen !== undefined || ids[0] === undefined) return;
+    this.#wait(ids[0], event);
+    this.#questions.postMessage(ids);
   }
 
   #wait(id: string, event: ServerEvent): void {

@@ -2,6 +2,47 @@ import { expect, test } from "vitest";
 import { Emitter } from "../../../../src/lib/async/emitter.ts";
 import type { ServerEvent } from "../../../../src/protocol/frame/event.ts";
 import { SessionNotifier } from "../../../../src/web/notifications/session-notifier.ts";
+import { Events, session } from "../hq.ts";
+
+type BrowserWindow = Disposable & { readonly events: Events; readonly alerts: string[] };
+
+/** A window that shows these sessions; `onAlert` is called after each notification. */
+function windowWith(
+  inView: readonly string[],
+  onAlert: (id: string) => void = () => undefined,
+): BrowserWindow {
+  const [events, alerts]: [Events, string[]] = [new Events(), []];
+  const notifier = new SessionNotifier({
+    subscribe: events.subscribe,
+    record: (id) => session(id),
+    isInView: (id) => inView.includes(id),
+    kinds: () => ["bell"],
+    show: ({ sessionId = "" }) => {
+      alerts.push(sessionId);
+      onAlert(sessionId);
+    },
+    tell: () => undefined,
+  });
+  return { events, alerts, [Symbol.dispose]: () => notifier[Symbol.dispose]() };
+}
+
+test.each(["before", "after", "without"])(
+  "a window notifies of no session that another one shows, which hears of it %s",
+  async (order) => {
+    const last = Promise.withResolvers<string>();
+    using showing = windowWith(["seen"]);
+    using hidden = windowWith([], last.resolve);
+    const bell = (sessionId: string) => ({ type: "bell", sessionId }) as const;
+    if (order === "before") showing.events.tell(bell("seen"));
+    // A message between the windows would have arrived.
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    hidden.events.tell(bell("seen"));
+    if (order === "after") showing.events.tell(bell("seen"));
+    hidden.events.tell(bell("unseen"));
+    await last.promise;
+    expect([hidden.alerts, showing.alerts]).toEqual([["unseen"], []]);
+  },
+);
 
 test("follow mode's notifications reach whoever looks at a session of the repository, and nothing else does", () => {
   const events = new Emitter<ServerEvent>();
