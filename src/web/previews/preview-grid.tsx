@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
@@ -12,6 +13,7 @@ import { LiveScreen } from "./live-screen.ts";
 /** The screens of all sessions that the list shows, each a link to its session. */
 export function PreviewGrid({ page, workspace }: WorkspaceProps): VNode {
   const records = workspace.filter.shown.value ?? [];
+  const isVisible = useVisibility();
   return (
     <section class="previews" aria-label="Previews">
       <header class="previews-head">
@@ -24,26 +26,32 @@ export function PreviewGrid({ page, workspace }: WorkspaceProps): VNode {
       {records.length === 0 && <p class="empty">No sessions to show.</p>}
       <ul class="previews-grid">
         {records.map((record) => (
-          <Preview key={record.id} page={page} workspace={workspace} record={record} />
+          <Preview key={record.id} {...{ page, workspace, record, isVisible }} />
         ))}
       </ul>
     </section>
   );
 }
 
-function Preview({ page, workspace, record }: WorkspaceProps & { readonly record: SessionRecord }): VNode {
+type PreviewProps = WorkspaceProps & {
+  readonly record: SessionRecord;
+  /** Whether the page is visible: a hidden one keeps the drawn screens and gets no others. */
+  readonly isVisible: boolean;
+};
+
+function Preview({ page, workspace, record, isVisible }: PreviewProps): VNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { id, cols, rows } = record;
   const palette = paletteOf(page.preferences.current.value.theme, page.scheme.value);
   useEffect(() => {
-    if (canvas.current === null) return;
+    if (canvas.current === null || !isVisible) return;
     const screen = new LiveScreen({
       canvas: canvas.current,
       subscribe: (onSnapshot) => workspace.preview(id, onSnapshot),
       ...{ size: { cols, rows }, palette },
     });
     return () => screen[Symbol.dispose]();
-  }, [workspace, id, cols, rows, palette]);
+  }, [workspace, id, cols, rows, palette, isVisible]);
   const since = record.exitedAt ?? record.created;
   return (
     <li>
@@ -62,4 +70,16 @@ function Preview({ page, workspace, record }: WorkspaceProps & { readonly record
       </a>
     </li>
   );
+}
+
+function useVisibility(): boolean {
+  const isVisible = useSignal(document.visibilityState === "visible");
+  useEffect(() => {
+    const read = (): void => {
+      isVisible.value = document.visibilityState === "visible";
+    };
+    document.addEventListener("visibilitychange", read);
+    return () => document.removeEventListener("visibilitychange", read);
+  }, []);
+  return isVisible.value;
 }

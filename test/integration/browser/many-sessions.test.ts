@@ -1,10 +1,12 @@
 // Navigating among many sessions.
 import { beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { useStage } from "./stage.ts";
 
 const COUNT = 60;
+const Clients = z.array(z.object({ subscriptions: z.array(z.string()) }));
 const stage = useStage();
 
 beforeAll(async () => {
@@ -172,6 +174,27 @@ test("previews show the screens in sight as they change, and each leads to its s
   await page.phase("ended");
   await page.page.goBack();
   await expect.poll(middle).toEqual([10, 10, 200, 255]);
+});
+
+test("a hidden tab gets no previews until it is visible again", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(`${server.url}/#/previews`);
+  const subscriptions = async (): Promise<number> => {
+    const clients = Clients.parse((await ask(server.url, "/api/clients")).json);
+    return clients.flatMap((client) => client.subscriptions).length;
+  };
+  const become = async (visibility: "hidden" | "visible"): Promise<void> =>
+    void (await page.page.evaluate(`{
+      Object.defineProperty(document, "visibilityState", { value: "${visibility}", configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }`));
+  const drawn = page.page.locator("canvas.drawn");
+  await expect.poll(() => drawn.count()).toBeGreaterThan(0);
+  await become("hidden");
+  await expect.poll(subscriptions).toBe(0);
+  expect(await drawn.count()).toBeGreaterThan(0);
+  await become("visible");
+  await expect.poll(subscriptions).toBeGreaterThan(0);
 });
 
 test("ending all shown sessions removes none that has ended while its request waited", async () => {
