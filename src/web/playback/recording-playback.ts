@@ -10,6 +10,7 @@ import {
 } from "../../protocol/playback.ts";
 import { parseSize, TerminalSize } from "../../protocol/schemas/session.ts";
 import { type Appearance, Emulator } from "../terminal/emulator/emulator.ts";
+import { watchLayout } from "../terminal/pane-layout.ts";
 import { Sizing } from "../terminal/sizing.ts";
 import { waited } from "../waited.ts";
 import { RecordedEvents } from "./recorded-events.ts";
@@ -108,9 +109,7 @@ export class RecordingPlayback implements Disposable {
 
   mount(element: HTMLElement): Disposable {
     this.emulator.open(element);
-    const observer = new ResizeObserver(() => this.#sizing.layout());
-    observer.observe(element);
-    return { [Symbol.dispose]: () => observer.disconnect() };
+    return watchLayout(element, () => this.#sizing.layout());
   }
 
   /** Plays or pauses; at the end it restarts, unless more may come. */

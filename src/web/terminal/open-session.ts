@@ -19,6 +19,7 @@ import { type Appearance, Emulator } from "./emulator/emulator.ts";
 import { ModifierKeys } from "./emulator/modifier-keys.ts";
 import { type Palette, paletteOf } from "./emulator/palette.ts";
 import type { SwipeDirection } from "./emulator/touch.ts";
+import { watchLayout } from "./pane-layout.ts";
 import { Reachability } from "./reachability.ts";
 import { SessionInput } from "./session-input.ts";
 import { SessionStream } from "./session-stream.ts";
@@ -387,8 +388,7 @@ type PaneListeners = {
 };
 
 function watchPane(pane: Element, { onLayout, onResize, onFocus }: PaneListeners): Disposable {
-  const observer = new ResizeObserver(onLayout);
-  observer.observe(pane);
+  const layout = watchLayout(pane, onLayout);
   const resized = (): void => {
     if (document.hasFocus()) onResize();
   };
@@ -397,7 +397,7 @@ function watchPane(pane: Element, { onLayout, onResize, onFocus }: PaneListeners
   window.addEventListener("focus", onFocus, end);
   return {
     [Symbol.dispose]: () => {
-      observer.disconnect();
+      layout[Symbol.dispose]();
       end.abort();
     },
   };

@@ -79,6 +79,34 @@ test("the program's terminal has the size of the window and follows it", async (
   await page.shows(`\n${after.rows} ${after.cols}\n`);
 });
 
+test("on a screen of another resolution the terminal has the size that it would have had from the start", async () => {
+  await using page = await openShell();
+  await page.enter("echo here-$((1 + 1))");
+  await page.shows("\nhere-2\n");
+  const { width, height } = page.page.viewportSize() ?? { width: 0, height: 0 };
+  const devtools = await page.page.context().newCDPSession(page.page);
+  const drawn = () =>
+    page.page.evaluate(`document.querySelector(".terminal-pane .xterm-screen").clientHeight`);
+  const before = await drawn();
+  const metrics = { width, height, deviceScaleFactor: 1.25, mobile: false };
+  await devtools.send("Emulation.setDeviceMetricsOverride", metrics);
+  // With an emulated screen, Chromium evaluates media queries again only after a change like this.
+  await page.page.emulateMedia({ reducedMotion: "reduce" });
+  await expect.poll(drawn).not.toBe(before);
+  /** Pixels of the pane that are free, or hold no row, at its end. */
+  const free = async (): Promise<number> =>
+    Number(
+      await page.page.evaluate(`(() => {
+        const { paddingTop, paddingBottom } = getComputedStyle(document.querySelector(".terminal-pane .xterm"));
+        const pane = document.querySelector(".terminal-pane").clientHeight;
+        const screen = document.querySelector(".terminal-pane .xterm-screen").clientHeight;
+        const room = pane - parseFloat(paddingTop) - parseFloat(paddingBottom) - screen;
+        return room < 0 || room >= screen / ttyhq.size.rows ? Number.NaN : room;
+      })()`),
+    );
+  await expect.poll(free).toBeGreaterThanOrEqual(0);
+});
+
 test("a size that the server refuses is offered again, and the reason is shown", async () => {
   await using page = await stage().chromium.open("about:blank");
   await page.page.routeWebSocket(/\/ws/, (socket) => {
