@@ -43,7 +43,8 @@ export class MachineOverview implements Disposable {
     this.#scope.defer(() => clearInterval(timer));
     this.#scope.use(
       options.subscribe(({ type }) => {
-        if (type === "remote-joined" || type === "remote-left" || type === "connected") this.refresh();
+        if (type === "connected") this.#refresher.renewed();
+        else if (type === "remote-joined" || type === "remote-left") this.refresh();
       }),
     );
     this.refresh();

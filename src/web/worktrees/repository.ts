@@ -63,7 +63,8 @@ export class Repository implements Disposable {
     );
     this.#scope.use(
       options.subscribe(({ type }) => {
-        if (type === "git-notification" || type === "connected") this.refresh();
+        if (type === "connected") this.#refresher.renewed();
+        else if (type === "git-notification") this.refresh();
       }),
     );
     this.refresh();
