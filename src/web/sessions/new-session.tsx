@@ -17,7 +17,8 @@ import { estimateSize } from "../terminal/emulator/cell-size.ts";
 
 export function NewSession({ page, workspace }: WorkspaceProps): VNode {
   const pane = useRef<HTMLElement>(null);
-  const machines = workspace.machines.all.value?.filter(({ isHere }) => isHere);
+  // Including those that left: the form stays until they are back.
+  const machines = workspace.machines.all.value;
   const login = page.login.state.value;
   const { permissions } = workspace;
   const mayAdd = permissions.has("remotes:manage");
@@ -145,10 +146,11 @@ function AddMachine({ isOpen }: { readonly isOpen: boolean }): VNode {
 
 type MachineFieldProps = { readonly machines: readonly Machine[]; readonly preferences: Preferences };
 
-/** The session's machine: the only one, or else the last chosen one. `value`s are the ids of machines. */
+/** The session's machine: the only one that can start it, or else the last chosen one. `value`s are the ids of machines. */
 function MachineField({ machines, preferences }: MachineFieldProps): VNode {
   const last = preferences.current.value.machine;
-  const chosen = machines.length === 1 ? machines[0] : machines.find(({ name }) => name === last);
+  const free = machines.filter(({ isHere, isCordoned }) => isHere && !isCordoned);
+  const chosen = free.length === 1 ? free[0] : free.find(({ name }) => name === last);
   return (
     <label class="field">
       <span>Machine</span>
@@ -164,10 +166,10 @@ function MachineField({ machines, preferences }: MachineFieldProps): VNode {
         <option value="" disabled hidden>
           Choose a machine
         </option>
-        {machines.map(({ id, name, url, isCordoned }) => (
-          <option key={id} value={id} disabled={isCordoned}>
+        {machines.map(({ id, name, url, isHere, isCordoned }) => (
+          <option key={id} value={id} disabled={!isHere || isCordoned}>
             {url === undefined ? `${name} (the HQ itself)` : name}
-            {isCordoned && " (cordoned)"}
+            {isHere ? isCordoned && " (cordoned)" : " (offline)"}
           </option>
         ))}
       </select>

@@ -101,6 +101,22 @@ test("an HQ with sessions of its own has them first, as local", async () => {
   expect(await page.page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["local", "worker-1"]);
 });
 
+test("the form of a new session keeps its fields while the only machine is away", async () => {
+  await using stage = await open("solo");
+  const { page, fleet } = stage;
+  await page.page.getByLabel("Command").fill("sleep 1000");
+  await page.page.getByLabel("Name", { exact: true }).fill("patient");
+  await fleet.remote("solo").kill("SIGTERM");
+  await state(page, "solo", "offline").waitFor();
+  const field = page.page.locator("select[name='machine']");
+  await expect.poll(() => field.inputValue()).toBe("");
+  await fleet.remote("solo").restart();
+  await state(page, "solo", "online").waitFor({ state: "attached" });
+  await expect.poll(() => field.inputValue()).not.toBe("");
+  await page.button("Start").click();
+  await machine(page, "solo").getByText("patient").waitFor();
+});
+
 test("a session goes on at the byte when its machine is back, and nothing typed meanwhile arrives", async () => {
   await using stage = await open("fragile");
   const { page, fleet } = stage;
