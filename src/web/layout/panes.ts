@@ -147,8 +147,10 @@ export class Panes implements Disposable {
     this.#go((layout) => stepTab(layout, step));
   }
 
+  /** The focus goes to the terminal: the next key on the button would close another tab. */
   closeTab(number: number): void {
     this.#go((layout) => closeTab(layout, number));
+    this.focused.peek()?.emulator.focus();
   }
 
   /** Stores moved dividers of the current tab. */

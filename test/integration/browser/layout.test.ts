@@ -160,6 +160,16 @@ test("tabs are left, closed and restored by the address; a hidden one has no sub
   await expect.poll(subscribed).toEqual([three]);
 });
 
+test("after another tab is closed the keys go to the terminal", async () => {
+  const [one, two, three] = [await shell("one"), await shell("two"), await shell("three")];
+  await using page = await open(`#/l/${one},${two},${three}`);
+  await page.shows("one> ");
+  await page.button("Close tab 2").click();
+  await page.page.keyboard.type("echo stays-$((1 + 1))\n");
+  await page.shows("\nstays-2\n");
+  expect(await addressOf(page)).toBe(`#/l/${one},${three}`);
+});
+
 test("a session that is gone says so in its pane, which gets another one or is closed", async () => {
   const [one, two] = [await shell("one"), await shell("two")];
   await using page = await open(`#/l/${one}|*gone/nowhere`);
