@@ -14,13 +14,13 @@ type PanesViewProps = WorkspaceProps & { readonly layout: Layout };
 
 /** The panes of the current tab; on a narrow page only the focused one. */
 export function PanesView({ page, workspace, layout }: PanesViewProps): VNode {
-  /** The tree while a divider is being moved: the address changes when it is released. */
-  const moving = useSignal<Tree | undefined>(undefined);
+  /** A tree while a divider of it is being moved, and its result: the address changes when it is released. */
+  const moving = useSignal<{ readonly from: Tree; readonly to: Tree } | undefined>(undefined);
   const area = useRef<HTMLDivElement>(null);
   const { tree, focus } = currentTab(layout);
   const panes = panesOf(tree);
   const isNarrow = page.narrow.matches.value;
-  const placed = placeTree(moving.value ?? tree);
+  const placed = placeTree(moving.value?.from === tree ? moving.value.to : tree);
   const focused = workspace.panes.focused.value;
   const isPlaying = panes[focus]?.at !== undefined;
   return (
@@ -48,7 +48,7 @@ export function PanesView({ page, workspace, layout }: PanesViewProps): VNode {
               area={area}
               tree={tree}
               onMove={(moved) => {
-                moving.value = moved;
+                moving.value = { from: tree, to: moved };
               }}
               onMoved={(moved) => {
                 moving.value = undefined;

@@ -129,6 +129,23 @@ test("a divider is dragged by mouse and finger, and the address says where it is
   await expect.poll(() => addressOf(page)).toBe(`#/l/${one}/${two}`);
 });
 
+test("a pane that is closed while its divider is dragged leaves its place to the others", async () => {
+  const [one, two] = [await shell("one"), await shell("two")];
+  await using page = await open(`#/l/${one}|*${two}`);
+  await page.shows("two> ");
+  const line = await page.page.getByRole("separator", { name: "Divider" }).boundingBox();
+  if (line === null) throw new Error("the divider is not drawn");
+  const y = line.y + line.height / 2;
+  await page.page.mouse.move(line.x + line.width / 2, y);
+  await page.page.mouse.down();
+  await page.page.mouse.move(line.x + 200, y, { steps: 3 });
+  await page.page.keyboard.press("Control+Shift+X");
+  await page.page.getByRole("separator", { name: "Divider" }).waitFor({ state: "detached" });
+  await page.page.mouse.up();
+  const width = async (selector: string) => (await page.page.locator(selector).boundingBox())?.width;
+  expect(await width(".pane")).toBe(await width(".panes"));
+});
+
 test("tabs are left, closed and restored by the address; a hidden one has no subscription", async () => {
   const [one, two, three] = [await shell("one"), await shell("two"), await shell("three")];
   await using page = await open(`#/l/${one}|*${two}`);
