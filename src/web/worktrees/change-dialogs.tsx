@@ -1,6 +1,6 @@
 // Creating a worktree, and switching the main one to another branch.
 import type { VNode } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import type { BranchRecord } from "../../protocol/schemas/git.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -17,8 +17,14 @@ type ChangeDialogProps = {
   readonly onClose: () => void;
 };
 
+/** The branches when the dialog opened: an option that comes or goes meanwhile would change the choice. */
+function useOffered({ branches }: RepositoryState): readonly BranchRecord[] {
+  return useRef(branches).current;
+}
+
 export function CreateDialog({ repository, state, onClose }: ChangeDialogProps): VNode {
   const { branches, list } = state;
+  const offered = useOffered(state);
   const free = branches.filter(({ worktree, remote }) => worktree === undefined && !remote);
   const main = list.worktrees.find(({ isMain }) => isMain)?.path ?? list.repoPath;
   const { isBusy, failure, onSubmit } = useSubmission("The worktree was not created.", async (fields) => {
@@ -65,7 +71,7 @@ export function CreateDialog({ repository, state, onClose }: ChangeDialogProps):
               value: "",
               words: `the commit of ${main === list.repoPath ? "the main worktree" : "this worktree"}`,
             },
-            ...optionsOf(branches),
+            ...optionsOf(offered),
           ]}
         />
         <TextField label="Folder" name="path" placeholder={`${folderWords(main)}-BRANCH`} {...PLAIN_TEXT} />
@@ -80,7 +86,7 @@ export function CreateDialog({ repository, state, onClose }: ChangeDialogProps):
 
 /** Branches of linked worktrees are not offered: the main worktree follows those. */
 export function SwitchDialog({ repository, state, onClose }: ChangeDialogProps): VNode {
-  const free = state.branches.filter(({ worktree, current }) => worktree === undefined && !current);
+  const free = useOffered(state).filter(({ worktree, current }) => worktree === undefined && !current);
   const { isBusy, failure, onSubmit } = useSubmission("The branch was not switched.", async (fields) => {
     const name = String(fields.get("branch") ?? "");
     const branch = free.find((one) => one.name === name);

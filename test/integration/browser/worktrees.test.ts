@@ -27,6 +27,28 @@ function dialog({ page }: PageDriver, name: string) {
   return page.getByRole("dialog", { name });
 }
 
+test("a branch that is created meanwhile does not change the one chosen to switch to", async () => {
+  const repository = await room.repository("switched");
+  for (const branch of ["second", "third"]) await room.git(repository, "branch", branch);
+  const { id } = await fleet.create("worker-1", { command: ["sleep", "1000"], cwd: repository });
+  await using driver = await chromium.open(`${fleet.hq.url}/#/worktrees/${id}`);
+  const { page } = driver;
+  await row(driver, "main").waitFor();
+  await driver.button("Switch branch…").click();
+  const question = dialog(driver, "Switch the main worktree");
+  await question.getByLabel("Branch").selectOption("third");
+  const again = page.waitForResponse(
+    async (response) => response.url().includes("/branches") && (await response.text()).includes("first"),
+  );
+  await room.git(repository, "branch", "first");
+  await room.append(join(repository, "a.txt"), "not committed\n");
+  await again;
+  await room.git(repository, "checkout", "--quiet", "a.txt");
+  await question.getByRole("button", { name: "Switch" }).click();
+  await question.waitFor({ state: "detached" });
+  expect(await room.git(repository, "branch", "--show-current")).toBe("third");
+});
+
 test("a worktree on a machine is created, followed after a dry run, and deleted once it is known what is lost", async () => {
   const repository = await room.repository();
   await room.write(join(repository, ".gitignore"), ".env\n");
