@@ -61,6 +61,21 @@ test("without required logins two simultaneous refusals cause no login", async (
   expect(login.token).toBe("new");
 });
 
+test("a stored token of a share link is used up to its maximum length", async () => {
+  const server = new OpenServer();
+  const window = new FakeWindow(new FakeStorage());
+  const stored = (length: number): LoginState["kind"] => {
+    window.sessionStorage.setItem("ttyhq.guest", "x".repeat(length));
+    using login = new Login(window);
+    void login.start({});
+    return login.state.value.kind;
+  };
+  expect(stored(8_192)).toBe("in");
+  expect(server.isAsked).toBe(false);
+  expect([stored(8_193), stored(0)]).toEqual(["checking", "checking"]);
+  expect(server.isAsked).toBe(true);
+});
+
 test.each([
   ["an answer", { ...CONFIG, noAuth: false }],
   ["a failure", {}],
