@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { z } from "zod";
-import { parseJson } from "./data/json.ts";
+import { parseJson } from "../protocol/json.ts";
 import type { Secret } from "./secret.ts";
 
 const IV_BYTES = 12;

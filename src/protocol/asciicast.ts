@@ -1,7 +1,7 @@
 // Reading recordings in asciicast v2, for the page and the command line.
 import { z } from "zod";
-import { parseJson } from "../lib/data/json.ts";
 import { ServiceError } from "./errors.ts";
+import { parseJson } from "./json.ts";
 
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
 

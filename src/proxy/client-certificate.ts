@@ -1,5 +1,5 @@
 import { TLSSocket } from "node:tls";
-import { parseJson } from "../lib/data/json.ts";
+import { parseJson } from "../protocol/json.ts";
 import { emailAddress, type ProxyUser, plainName, proxyUser } from "./proxy-user.ts";
 
 type CertifiedUser = { readonly user: ProxyUser; readonly expiresAtMs: number };

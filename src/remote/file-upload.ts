@@ -1,10 +1,10 @@
 // Sending a file on to another process.
 import { collectBytes } from "../lib/data/collect.ts";
-import { parseJson } from "../lib/data/json.ts";
 import { requestOf } from "../protocol/client/caller.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import { parseJson } from "../protocol/json.ts";
 import { SavedFile } from "../protocol/schemas/file.ts";
 
 const MAX_ANSWER_BYTES = 64 * 1024;

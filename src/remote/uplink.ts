@@ -1,9 +1,9 @@
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import { collectBytes } from "../lib/data/collect.ts";
-import { parseJson } from "../lib/data/json.ts";
 import { givenUp, type Link, type LinkHandlers } from "../protocol/client/link.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import { parseJson } from "../protocol/json.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { type SocketTarget, socketAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";

@@ -1,12 +1,12 @@
 // Repositories behind another process with git workers: a server asks its session host.
 import { withDeadline } from "../lib/async/deadline.ts";
 import { collectBytes } from "../lib/data/collect.ts";
-import { parseJson } from "../lib/data/json.ts";
 import { requestOf } from "../protocol/client/caller.ts";
 import type { Send } from "../protocol/client/send.ts";
 import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import { parseJson } from "../protocol/json.ts";
 import type { Repositories } from "./repositories.ts";
 
 /** Enough for a change of a large repository that waits for its turn. */

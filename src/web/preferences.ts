@@ -1,9 +1,9 @@
 // A person's settings on this device. Stored in the browser, never sent.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { z } from "zod";
+import { parseJson } from "../protocol/json.ts";
 import { SessionId } from "../protocol/schemas/session.ts";
 import type { BrowserStorage, StorageWindow } from "./browser-storage.ts";
-import { parseJson } from "./json.ts";
 import { PALETTE_NAMES } from "./terminal/emulator/palette.ts";
 
 const KEY = "ttyhq.preferences";

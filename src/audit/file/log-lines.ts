@@ -2,8 +2,8 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import type { z } from "zod";
-import { parseJson } from "../../lib/data/json.ts";
 import { unlessMissing } from "../../lib/fs/atomic-file.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { linkOf } from "./chain.ts";
 
 /** Rotated files that are kept: audit.log.1 (the newest) to audit.log.4. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { type Principal, SERVERS_OWN } from "../../auth/principal.ts";
-import { parseJson } from "../../lib/data/json.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { parseJson } from "../../protocol/json.ts";
 import type {
   Repositories,
   RepositoryEndpointName,

@@ -1,10 +1,10 @@
 // The sockets that VibeTunnel had before /ws (facts 1.13), and that its last build on npm uses. Each translates to and from
 // frames, so that permissions, limits and the order of messages are those of /ws.
 import { z } from "zod";
-import { parseJson } from "../../lib/data/json.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { decodeFrame, encodeFrame, FrameType, isMalformed, writeU32 } from "../../protocol/frame/frame.ts";
 import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
+import { parseJson } from "../../protocol/json.ts";
 
 export type SocketDialect = {
   /** Translates a text message to a frame. The result for an unknown message is no valid frame, which the viewer reports. */

@@ -1,12 +1,3 @@
-export function parseJson(json: string | Uint8Array): unknown {
-  const text = typeof json === "string" ? json : new TextDecoder().decode(json);
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** No JSON of the service needs more levels; deeper nesting would exhaust recursive code, such as JSON.stringify. */
 const MAX_DEPTH = 32;
 

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { collectBytes } from "../../lib/data/collect.ts";
-import { parseJson } from "../../lib/data/json.ts";
 import { type Endpoint, endpointPath } from "../endpoints/endpoint.ts";
 import { type ErrorCode, errorFromBody, ServiceError } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import { MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "../limits.ts";
 import type { ClientRequest, ClientResponse, Send } from "./send.ts";
 

@@ -1,8 +1,8 @@
 import { endpointPath } from "../../protocol/endpoints/endpoint.ts";
 import { sessionEndpoints } from "../../protocol/endpoints/session.ts";
 import { errorFromBody, ServiceError } from "../../protocol/errors.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { SavedFile } from "../../protocol/schemas/file.ts";
-import { parseJson } from "../json.ts";
 
 export type FileToSend = {
   readonly sessionId: string;

@@ -3,8 +3,8 @@
 // out" revokes it at the server and, through the storage event, logs out every tab. Script that could read it could act
 // in the page anyway; the Content-Security-Policy keeps such script out.
 import { z } from "zod";
+import { parseJson } from "../../protocol/json.ts";
 import { BrowserStorage, type StorageWindow } from "../browser-storage.ts";
-import { parseJson } from "../json.ts";
 
 const KEY = "ttyhq.login";
 

@@ -33,8 +33,12 @@ const SERVER = [
 ];
 
 export const LAYERS: readonly Layer[] = [
-  // Numbers and errors: `lib` cannot wait or fail without them.
-  { name: "ground", at: ["src/protocol/errors.ts", "src/protocol/limits.ts"], imports: [] },
+  // Numbers, errors and JSON: `lib` cannot wait, fail or read without them.
+  {
+    name: "ground",
+    at: ["src/protocol/errors.ts", "src/protocol/json.ts", "src/protocol/limits.ts"],
+    imports: [],
+  },
   { name: "lib", at: ["src/lib/"], imports: ["ground"] },
   { name: "protocol", at: ["src/protocol/"], imports: ["ground", "lib"] },
   { name: "backend", at: ["src/sessions/backend.ts"], imports: BASE },

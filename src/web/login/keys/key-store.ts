@@ -2,8 +2,8 @@
 // keys at the same time do not overwrite each other, and unreadable entries stay.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { ServiceError } from "../../../protocol/errors.ts";
+import { parseJson } from "../../../protocol/json.ts";
 import { opened, type StorageWindow } from "../../browser-storage.ts";
-import { parseJson } from "../../json.ts";
 import { keyRefusal } from "./key-refusal.ts";
 import { StoredKey } from "./stored-key.ts";
 

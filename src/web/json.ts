@@ -1,8 +1,0 @@
-/** Undefined unless the text is JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
