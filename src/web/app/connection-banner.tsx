@@ -13,14 +13,16 @@ const STEP_MS = 250;
 /** Shown while there is no connection, except during a short announced restart. */
 export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps): VNode | undefined {
   const state = workspace.connection.value;
-  const now = useNow(state.kind === "waiting");
   if (state.kind === "open" || ("isPlanned" in state && state.isPlanned && refusals === 0)) return undefined;
   return (
-    <Banner words={connectionWords(state, now)} refusals={refusals}>
+    <Banner words={connectionWords(state)} refusals={refusals}>
       {state.kind === "waiting" && (
-        <Button kind="small" onClick={() => workspace.reconnect()}>
-          Try now
-        </Button>
+        <>
+          {navigator.onLine && <Countdown until={state.until} />}
+          <Button kind="small" onClick={() => workspace.reconnect()}>
+            Try now
+          </Button>
+        </>
       )}
       {state.kind === "closed" && (
         <Button kind="small" onClick={() => location.reload()}>
@@ -31,25 +33,22 @@ export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps)
   );
 }
 
-function connectionWords(state: ConnectionState, now: number): string {
+function connectionWords(state: ConnectionState): string {
   if (state.kind === "closed") return `Disconnected: ${state.error?.message ?? "the connection was closed"}.`;
   if (state.kind === "connecting") return "Connecting…";
   if (state.kind === "open") return "";
-  if (!navigator.onLine) return "This device is offline.";
-  const seconds = Math.ceil((state.until - now) / 1000);
-  return seconds > 0 ? `No connection. Retrying in ${seconds} s.` : "No connection. Retrying…";
+  return navigator.onLine ? "No connection." : "This device is offline.";
 }
 
-/** The current time, updated while the component is mounted. */
-function useNow(isNeeded: boolean): number {
+/** `until`: the time of the next attempt, in milliseconds since 1970. */
+function Countdown({ until }: { readonly until: number }): VNode {
   const now = useSignal(Date.now());
   useEffect(() => {
-    if (!isNeeded) return undefined;
-    now.value = Date.now();
     const timer = setInterval(() => {
       now.value = Date.now();
     }, STEP_MS);
     return () => clearInterval(timer);
-  }, [isNeeded, now]);
-  return now.value;
+  }, []);
+  const seconds = Math.ceil((until - now.value) / 1000);
+  return <span>{seconds > 0 ? `Retrying in ${seconds} s.` : "Retrying…"}</span>;
 }

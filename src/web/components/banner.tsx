@@ -5,16 +5,16 @@ type BannerProps = {
   readonly words: string;
   /** The number of keys typed and not sent. */
   readonly refusals: number;
-  /** Buttons that may solve the problem. */
+  /** Beside the words, and not announced: a countdown, buttons that may solve the problem. */
   readonly children?: ComponentChildren;
 };
 
 /** Covers the unchanged terminal while input does not reach the program. */
 export function Banner({ words, refusals, children }: BannerProps): VNode {
   return (
-    <div class="banner" role="status">
+    <div class="banner">
       <Icon name="plug" />
-      <div class="banner-words">
+      <div class="banner-words" role="status">
         <span>{words}</span>
         {refusals > 0 && (
           // A new key for each refusal restarts the animation.

@@ -17,6 +17,14 @@ test("after the server was killed the terminal continues at the byte, and input 
   await server.kill();
   await page.connection("waiting");
   await page.page.getByText("No connection.").waitFor();
+  // Screen readers announce each change of a status, and none of the countdown.
+  expect(await page.page.getByRole("status").filter({ hasText: "No connection." }).innerText()).toBe(
+    "No connection.",
+  );
+  await page.page
+    .locator(".banner")
+    .getByText(/^Retrying/)
+    .waitFor();
   await page.type("lost");
   await page.page.getByText("What you type is not sent.").waitFor();
   // Its content stays readable.
