@@ -5,7 +5,9 @@ import type { WorkspaceProps } from "./view-props.ts";
 
 const WHAT = "This view";
 
-export const LAZY_VIEWS: ReadonlyMap<string, (props: WorkspaceProps) => VNode | undefined> = new Map([
+type LazyViewProps = WorkspaceProps & { readonly onClose: () => void };
+
+export const LAZY_VIEWS: ReadonlyMap<string, (props: LazyViewProps) => VNode | undefined> = new Map([
   ["account", lazy(WHAT, async () => (await import("../account/account-view.tsx")).AccountView)],
   ["audit", lazy(WHAT, async () => (await import("../audit/audit-view.tsx")).AuditView)],
   ["machines", lazy(WHAT, async () => (await import("../machines/machines-view.tsx")).MachinesView)],

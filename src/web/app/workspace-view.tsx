@@ -39,7 +39,11 @@ export function WorkspaceView({
         {layout !== undefined ? (
           <PanesView page={page} workspace={workspace} layout={layout} />
         ) : LazyView !== undefined ? (
-          <LazyView key={routeHash(route)} page={page} workspace={workspace} />
+          <LazyView
+            key={routeHash(route)}
+            {...{ page, workspace }}
+            onClose={() => page.address.go({ view: "list" })}
+          />
         ) : route.view === "previews" ? (
           <PreviewGrid page={page} workspace={workspace} />
         ) : (

@@ -62,7 +62,12 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
         {phase.kind === "missing" && <Missing workspace={workspace} />}
         <MachineBanner workspace={workspace} open={open} />
         {playFrom !== undefined && (
-          <Playback key={playFrom} {...{ page, workspace, open, isFocused }} startAt={playFrom} />
+          <Playback
+            key={playFrom}
+            {...{ page, workspace, open, isFocused }}
+            startAt={playFrom}
+            onClose={() => workspace.panes.show(open.id)}
+          />
         )}
       </div>
       {phase.kind === "ended" && playFrom === undefined && (

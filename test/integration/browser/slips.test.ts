@@ -99,6 +99,20 @@ test("a browser without storage shows the page", async () => {
   await page.startShell();
 });
 
+test("where a player or a view does not load, the page goes back to the terminal or the list", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.page.route(/\/assets\/(playback|account)-view/, (route) => route.abort());
+  await page.page.keyboard.press("Control+Shift+H");
+  await page.page.getByText("The player did not load; reload the page").waitFor();
+  await page.page.keyboard.type("echo back-$((1 + 1))\n");
+  await page.shows("\nback-2\n");
+  await page.page.evaluate(`location.hash = "#/account"`);
+  await page.page.getByText("This view did not load; reload the page").waitFor();
+  await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
+});
+
 test("on a phone the branch has room beside the mark of the recording", async () => {
   const { server, chromium } = stage();
   using folder = mkdtempDisposableSync(join(tmpdir(), "ttyhq-head-"));
