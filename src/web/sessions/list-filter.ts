@@ -40,11 +40,6 @@ export class ListFilter {
   heard(records: readonly SessionRecord[]): void {
     this.#activity.value = new Map(records.map(({ id, lastModified }) => [id, lastModified]));
   }
-
-  clear(): void {
-    this.text.value = "";
-    this.state.value = "all";
-  }
 }
 
 function wordsOf(text: string): readonly string[] {
