@@ -26,6 +26,8 @@ export function WorkspaceView({
   const finding = useToggle();
   useShortcuts({
     list: () => {
+      // On a narrow page the list has a view of its own.
+      if (page.narrow.matches.peek()) return page.address.go({ view: "list" });
       const first = sidebar.current?.querySelector<HTMLElement>("nav a[aria-current=page]");
       (first ?? sidebar.current?.querySelector<HTMLElement>("nav a, a"))?.focus();
     },

@@ -113,6 +113,14 @@ test("where a player or a view does not load, the page goes back to the terminal
   await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
 });
 
+test("in a narrow window the key for the list leads to it", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url, { viewport: { width: 700, height: 700 } });
+  await page.startShell();
+  await page.page.keyboard.press("Control+Shift+L");
+  await page.page.getByRole("main").getByRole("navigation", { name: "Sessions" }).waitFor();
+});
+
 test("on a phone the branch has room beside the mark of the recording", async () => {
   const { server, chromium } = stage();
   using folder = mkdtempDisposableSync(join(tmpdir(), "ttyhq-head-"));
