@@ -14,7 +14,10 @@ import { accessWords } from "./sharing/share-words.ts";
 import { Viewers } from "./sharing/viewers.tsx";
 import { commandWords, detailWords, folderWords, nameWords } from "./words.ts";
 
-type SessionHeadProps = SessionProps & { readonly onSearch: () => void };
+type SessionHeadProps = SessionProps & {
+  /** Undefined while the terminal is covered. */
+  readonly onSearch?: () => void;
+};
 
 export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProps): VNode {
   // Reading the list signal keeps the head up to date.
@@ -55,7 +58,15 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
       </div>
       <div class="session-tools">
         <Viewers workspace={workspace} open={open} />
-        <Button kind="ghost" icon="search" label="Search" title="Search (Ctrl+Shift+F)" onClick={onSearch} />
+        {onSearch !== undefined && (
+          <Button
+            kind="ghost"
+            icon="search"
+            label="Search"
+            title="Search (Ctrl+Shift+F)"
+            onClick={onSearch}
+          />
+        )}
         {phase === "running" && (
           <Button
             kind="ghost wide-only"

@@ -30,10 +30,12 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
   const body = useRef<HTMLDivElement>(null);
   const phase = open.phase.value;
   const link = open.link.value;
+  const isPlaying = playFrom !== undefined;
   const search = (): void => {
     searches.value += 1;
   };
-  useSearchKey(isFocused, search);
+  // The player covers the terminal and the search bar.
+  useSearchKey(isFocused && !isPlaying, search);
   useBell(workspace, open);
   const closeSearch = (): void => {
     searches.value = 0;
@@ -41,9 +43,9 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
   };
   return (
     <section class="session" aria-label={label}>
-      <SessionHead page={page} workspace={workspace} open={open} onSearch={search} />
+      <SessionHead {...{ page, workspace, open }} {...(!isPlaying && { onSearch: search })} />
       <div class="session-body" ref={body}>
-        <TerminalPane open={open} isFocused={isFocused} isCovered={playFrom !== undefined} />
+        <TerminalPane open={open} isFocused={isFocused} isCovered={isPlaying} />
         <div class="overlay top">
           {searches.value > 0 && (
             <SearchBar search={open.emulator.search} requests={searches.value} onClose={closeSearch} />
@@ -61,7 +63,7 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
         {link !== undefined && <div class="link-target">{link}</div>}
         {phase.kind === "missing" && <Missing workspace={workspace} />}
         <MachineBanner workspace={workspace} open={open} />
-        {playFrom !== undefined && (
+        {isPlaying && (
           <Playback
             key={playFrom}
             {...{ page, workspace, open, isFocused }}
@@ -70,7 +72,7 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
           />
         )}
       </div>
-      {phase.kind === "ended" && playFrom === undefined && (
+      {phase.kind === "ended" && !isPlaying && (
         <EndedBar page={page} workspace={workspace} open={open} ending={phase.ending} />
       )}
     </section>

@@ -131,9 +131,13 @@ test("a running session goes on while its recording is played, and takes no keys
   await page.button("More").click();
   await page.button("Play the recording").click();
   await expect.poll(() => screen(page)).toContain("before-2");
+  // The search is about the terminal behind the player.
+  await page.page.keyboard.press("Control+Shift+F");
+  expect(await page.button("Search").count()).toBe(0);
   await page.page.keyboard.type("xyz ");
   await page.page.getByRole("link", { name: "Back to live" }).click();
   await page.page.getByRole("region", { name: "Recording" }).waitFor({ state: "detached" });
+  expect(await page.page.getByLabel("Search the terminal").count()).toBe(0);
   await page.page.keyboard.type("echo live-$((2 + 2))");
   await page.page.keyboard.press("Enter");
   await page.shows("ready> echo live-$((2 + 2))\nlive-4\n");
