@@ -36,8 +36,8 @@ export async function readSharedAudit(lines: SharedLines, query: Query): Promise
       before = id;
       const entry = entryIn(text, AuditRecord);
       if (entry !== undefined && fits(entry, query)) {
-        // A lost line has no sequence number.
-        found.set(entry.seq === undefined ? id : `${hq} ${entry.seq}`, { ...entry, hq });
+        // Not by host and sequence number, which two HQs may have in common. Without a number two lost lines may be the same.
+        found.set(entry.seq === undefined ? id : text, { ...entry, hq });
         bytes += text.length;
       }
       const isFull = found.size >= limit || bytes >= MAX_AUDIT_PAGE_BYTES || scanned >= MAX_AUDIT_SCAN_BYTES;
