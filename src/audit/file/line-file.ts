@@ -69,19 +69,22 @@ export class LineFile implements AsyncDisposable {
     return this.#torn;
   }
 
-  /** The whole lines that are on disk, and the reason if not all are. Never rejects. */
+  /** The whole lines that are in the file, and the reason if not all are, or if the disk did not confirm them. Never rejects. */
   async append(lines: readonly string[]): Promise<{ readonly lines: number; readonly error?: unknown }> {
     const ending = this.#torn.length > 0 ? "\n" : "";
     const bytes = Buffer.from(ending + lines.join(""));
     try {
       const { bytesWritten } = await this.#handle.write(bytes);
       this.#bytes += bytesWritten;
-      if (this.isRegular) await this.#handle.datasync();
+      // Lines that are in the file keep their numbers, even if the disk did not confirm them.
+      const unconfirmed: unknown = this.isRegular
+        ? await this.#handle.datasync().catch((error: unknown) => error)
+        : undefined;
       const written = bytes.subarray(ending.length, bytesWritten);
       const whole = written.subarray(0, written.lastIndexOf(NEWLINE) + 1);
       const count = whole.filter((byte) => byte === NEWLINE).length;
       if (count > 0) this.#torn = NOTHING;
-      if (bytesWritten === bytes.length) return { lines: count };
+      if (bytesWritten === bytes.length) return { lines: count, error: unconfirmed };
       // Without a whole line the newline that ends the torn one is taken back as well.
       await this.#takeBack(count === 0 ? bytes.subarray(0, bytesWritten) : written.subarray(whole.length));
       return { lines: count, error: new Error(`the disk took ${bytesWritten} of ${bytes.length} bytes`) };

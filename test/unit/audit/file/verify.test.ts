@@ -1,11 +1,11 @@
 // Attacks on the audit log, and the accidents that must not look like one.
 import { execFile } from "node:child_process";
-import { appendFile, copyFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, open, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { chainLines, GENESIS, hashOf } from "../../../../src/audit/file/chain.ts";
 import { verifyLog } from "../../../../src/audit/file/verifier.ts";
-import { LogPlace } from "../log-place.ts";
+import { LogPlace, loginOf } from "../log-place.ts";
 
 const run = promisify(execFile);
 const USERS = ["ada", "bob", "cid", "dan", "eve"];
@@ -166,6 +166,22 @@ test("an interrupted line is noted by the next one and passes verification", asy
   expect((await place.verify()).problem).toMatchObject({ line: 6, reason: "is no line of the chain" });
   await place.change((lines) => lines.toSpliced(5, 1));
   expect((await place.verify()).problem).toMatchObject({ line: 6, reason: expect.stringMatching(/missing/) });
+});
+
+test("lines that the disk took and did not confirm are no attack", async () => {
+  await using place = await written();
+  {
+    await using file = await open(place.path);
+    const failure = new Error("EIO: i/o error, fdatasync");
+    using _disk = vi.spyOn(Object.getPrototypeOf(file), "datasync").mockRejectedValueOnce(failure);
+    await using audit = await place.open();
+    audit.write(loginOf("fay"));
+    await audit.flushed();
+    expect(place.said).toHaveLength(1);
+    audit.write(loginOf("gus"));
+  }
+  expect((await place.lines()).map((line) => JSON.parse(line).user)).toEqual([...USERS, "fay", "gus"]);
+  expect(await place.verify()).toMatchObject({ last: 7, sealed: 7, problem: undefined });
 });
 
 test("whole lines after the sealed one are accepted after a crash, and the chain continues", async () => {
