@@ -110,12 +110,19 @@ export async function guestView(
 
 /** Events at `from` itself may have been before the link, so they are hidden as well. */
 async function withoutInput({ type, body }: Content, from: number | undefined): Promise<Content> {
-  const events: unknown = decodeJson(await collectBytes(body, MAX_EVENTS_BYTES));
+  const events: unknown = decodeJson(await collectBytes(body, MAX_EVENTS_BYTES).catch(refuseTooMany));
   const shown = (Array.isArray(events) ? events : []).filter(
     ({ kind, offset }) => kind !== "i" && (from === undefined || kind === "x" || offset > from),
   );
   const bytes = encodeJson(shown);
   return { type, length: bytes.length, body: Readable.from([bytes]) };
+}
+
+function refuseTooMany(cause: unknown): never {
+  if (!(cause instanceof RangeError)) throw cause;
+  const message =
+    "the session has too many events for a share link: give the offset of later ones with `from`";
+  throw new ServiceError("range_not_satisfiable", message, { cause });
 }
 
 /** A recording without recorded input; its header only has size, time and terminal. */

@@ -32,8 +32,9 @@ export async function historySizes(
   from: number,
   signal: AbortSignal,
 ): Promise<readonly HistorySize[]> {
-  const { body } = await backend.view(sessionId, { kind: "events", from }, signal);
-  const events = await journalEvents(body);
+  const view = { kind: "events", from } as const;
+  const content = await backend.view(sessionId, view, signal).catch(unless("range_not_satisfiable"));
+  const events = content && (await journalEvents(content.body));
   // Unlike a parse, this ends with the first wrong event, of which another server may send millions.
   if (!JournalEvents.validate(events)) return [];
   return events.flatMap(({ kind, offset, data }) => {

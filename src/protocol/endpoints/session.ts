@@ -168,6 +168,7 @@ export const sessionEndpoints = {
     {
       query: z.object({ from: Offset.default(0) }),
       reply: media("application/json", "an array of { time: seconds since the start, offset, kind, data? }"),
+      errors: ["session_not_found", "range_not_satisfiable"],
     },
   ),
   uploadFile: ofRunning.post("/api/sessions/:id/files", "Save a file in the session's current directory", {

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { guestEvent, guestRecord, guestView } from "../../../src/access/guest-sight.ts";
 import { sessionAccess } from "../../../src/access/session-access.ts";
@@ -108,6 +109,33 @@ test("a guest of a later link gets no earlier output or markers from the feed", 
     expect(all()).not.toContain("git-status");
     expect(guest.frames.filter(({ type }) => type === FrameType.ERROR)).toEqual([]);
   }
+});
+
+test("a guest of a session with more events than are read gets its output, and is told where to go on", async () => {
+  const sessions = new MemorySessions();
+  await using hub = new Hub({ backend: sessions, now: () => performance.now() });
+  const { viewOf } = sessionAccess(
+    sessions,
+    ({ rights }) => rights,
+    () => undefined,
+  );
+  const session = sessions.add("s");
+  session.print("early output");
+  const view = sessions.view.bind(sessions);
+  const all = new Uint8Array(1024 * 1024).fill(0x20);
+  sessions.view = async (id, asked) => {
+    if (asked.kind !== "events") return await view(id, asked);
+    return { type: "application/json", body: Readable.from(Array.from({ length: 17 }, () => all)) };
+  };
+  const rights = { kind: "invited", session: { id: "s", key: keyOf(session) }, mode: "view" } as const;
+  const { sessions: seen } = viewOf({ rights });
+  await expect(
+    seen.view("s", { kind: "events", from: 0 }, new AbortController().signal),
+  ).rejects.toMatchObject({ code: "range_not_satisfiable" });
+  await using guest = new MemoryClient(hub, viewOf({ rights }));
+  guest.subscribe("s", { flags: Stdout | Events | Offsets, from: 0 });
+  await guest.reads(() => guest.frames.some(({ type }) => type === FrameType.OUTPUT));
+  expect(guest.frames.filter(({ type }) => type === FrameType.ERROR)).toEqual([]);
 });
 
 test("a share link opens its own session, not a later one with the same id and time", async () => {
