@@ -137,8 +137,8 @@ export class Auditor implements Audit, Disposable {
   async #isKnown(name: string, code: string): Promise<boolean> {
     const { users, isAccount } = this.#options;
     if (users.includes(name) || this.#users.get(name) !== undefined) return true;
-    // No lookups beyond the limit of failed logins.
-    if (isAccount === undefined || code === "rate_limited") return false;
+    // No lookups without a login that was checked, and so counted among the failed ones.
+    if (isAccount === undefined || code === "rate_limited" || code === "password_disabled") return false;
     return await isAccount(name).catch(() => false);
   }
 

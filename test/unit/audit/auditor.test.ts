@@ -84,6 +84,19 @@ test("a refused login names only known users, since others may be passwords", as
   expect(JSON.stringify(lines)).not.toContain("my password");
 });
 
+test("the system is asked about no names that nobody checked", async () => {
+  const asked: string[] = [];
+  const { lines, all } = auditor({ isAccount: async (name) => asked.push(name) > 0 });
+  for (const code of ["rate_limited", "password_disabled"] as const)
+    all.request(request("createToken", { body: { username: "daemon", password: "x" } }, failed(code)));
+  await new Promise(setImmediate);
+  expect(lines.map(({ user, details }) => [user, details?.code])).toEqual([
+    [undefined, "rate_limited"],
+    [undefined, "password_disabled"],
+  ]);
+  expect(asked).toEqual([]);
+});
+
 test("a created session has its command and directory, without its environment", () => {
   const { lines, all } = auditor();
   const body = { command: "ls -l", env: { API_KEY: "env-secret" }, cwd: "/" };
