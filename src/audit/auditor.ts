@@ -2,6 +2,7 @@ import type { Principal } from "../auth/principal.ts";
 import type { AuditedRequest, RequestAuditHook } from "../http/audit-hook.ts";
 import type { AuditHook } from "../hub/requests.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
+import { addressKey } from "../lib/net/address.ts";
 import { currentTrace } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type AuditAction, actionOf, proxiedAction, signalled, typed, viewed } from "./actions.ts";
@@ -159,7 +160,7 @@ export class Auditor implements Audit, Disposable {
   }
 
   #isNews(known: ExpiringMap<string, true>, { principal, address }: Who, what: string): boolean {
-    const key = JSON.stringify([principal?.user, principal?.method, address, what]);
+    const key = JSON.stringify([principal?.user, principal?.method, addressKey(address), what]);
     if (known.get(key) !== undefined) return false;
     known.set(key, true);
     return true;

@@ -144,6 +144,24 @@ test("input and views are recorded once in ten minutes per user, session and vie
   expect(JSON.stringify(lines)).not.toContain('typed"');
 });
 
+test("the addresses of an IPv6 /64 are recorded as one, also where their calls are beyond the limit", () => {
+  const { lines, all } = auditor();
+  const guest: Principal = {
+    ...{ user: "guest-1", method: "share" },
+    rights: { kind: "invited", session: { id: "s1", key: "k" }, mode: "view" },
+  };
+  for (let count = 0; count < 1_000; count++) {
+    const from = `2001:db8::${count.toString(16)}`;
+    all.request({ ...request("listSessions", undefined, failed("rate_limited"), guest), address: from });
+    all.client({ principal: guest, address: from })({ kind: "subscribe", sessionId: "s1" });
+  }
+  expect(lines.map(({ action, result }) => [action, result])).toEqual([
+    ["share.use", "ok"],
+    ["request", "refused"],
+    ["session.view", "ok"],
+  ]);
+});
+
 test("refused actions of a WebSocket client are recorded; input after a session's end is not", () => {
   const { lines, all } = auditor();
   const guest: Principal = {
