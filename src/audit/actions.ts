@@ -153,7 +153,7 @@ export function typed(session: string): AuditAction {
 }
 
 export function signalled(session: string, signal: string): AuditAction {
-  return didTo(session, "session.kill", { signal });
+  return { ...didTo(session, "session.kill", { signal }), once: `kill ${session} ${signal}` };
 }
 
 /** `view`: the last part of the path, or "socket". */

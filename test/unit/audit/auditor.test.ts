@@ -162,6 +162,24 @@ test("the addresses of an IPv6 /64 are recorded as one, also where their calls a
   ]);
 });
 
+test("the same signal is recorded once in ten minutes per session, however often a client sends it", () => {
+  const { lines, all, pass } = auditor();
+  const client = all.client({ principal: ADA, address });
+  const send = (sessionId: string, signal: "SIGWINCH" | "SIGKILL") =>
+    client({ kind: "signal", sessionId, signal });
+  for (let count = 0; count < 1_000; count++) send("s1", "SIGWINCH");
+  send("s1", "SIGKILL");
+  send("s2", "SIGWINCH");
+  expect(lines.map(({ session, details }) => [session, details?.signal])).toEqual([
+    ["s1", "SIGWINCH"],
+    ["s1", "SIGKILL"],
+    ["s2", "SIGWINCH"],
+  ]);
+  pass(600_000);
+  send("s1", "SIGWINCH");
+  expect(lines).toHaveLength(4);
+});
+
 test("refused actions of a WebSocket client are recorded; input after a session's end is not", () => {
   const { lines, all } = auditor();
   const guest: Principal = {
