@@ -22,8 +22,9 @@ export class ClipboardRequests {
   request(text: string): void {
     const { sessionId, preferences } = this.#options;
     const isAllowed = preferences.mayWriteClipboard(sessionId);
-    if (isAllowed === undefined) this.#waiting.value = text;
-    else if (isAllowed) void this.#write(text);
+    // An earlier text, which the browser did not take, is outdated.
+    this.#waiting.value = isAllowed === undefined ? text : undefined;
+    if (isAllowed) void this.#write(text);
   }
 
   /** Remembered for the session, which asks only once. */
