@@ -16,7 +16,7 @@ import type { OracleChecker } from "./oracle/checker.ts";
 import { ReceivedOutput } from "./terminal/received-output.ts";
 import { RecentFrames } from "./terminal/recent-frames.ts";
 import { TerminalView } from "./terminal/terminal-view.ts";
-import { failure, WAIT_TIMEOUT_MS, type WaitOptions, waitFor } from "./wait.ts";
+import { failure, type WaitOptions, waitFor } from "./wait.ts";
 
 /** Kept bytes of the output, by default. */
 const KEPT_BYTES = 16 * 1024 * 1024;
@@ -155,8 +155,8 @@ export class TerminalClient implements Disposable {
   }
 
   /** Resolves when the connection is open, at once or after a reconnect; input without a connection is refused. */
-  connected({ timeoutMs = WAIT_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}): Promise<void> {
-    return this.#socket.opened(timeoutMs);
+  async connected(options: WaitOptions = {}): Promise<void> {
+    await this.until(() => this.#socket.state.kind === "open" || undefined, "the connection", options);
   }
 
   /** Resolves when the program has ended and all its output has arrived. */

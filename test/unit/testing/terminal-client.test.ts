@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
 import { type AttachOptions, TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeJson } from "../../../src/protocol/frame/payload.ts";
 import { bytesOf } from "../protocol/memory-client.ts";
@@ -82,6 +83,18 @@ test("a wait that fails shows the screen, the place in the output, the frames an
     expect.stringMatching(/^ {2}\S+Z OUTPUT 0\+10 "password: "$/),
     "the server's log",
   ]);
+});
+
+test("a connection that does not come back is reported like everything else that is waited for", async () => {
+  using it = await stage("password: ", { scene: () => "the server's log" });
+  it.server.refusal = new ServiceError("host_unreachable", "connection refused");
+  it.server.link.cut();
+  expect(await problem(it.client.connected({ timeoutMs: 20 }))).toMatch(
+    /^the connection did not come within 20 ms\nsession a, [\s\S]*│ password:\n[\s\S]*\nthe server's log$/,
+  );
+  expect(await problem(it.client.connected({ signal: AbortSignal.abort(new Error("enough")) }))).toBe(
+    "enough",
+  );
 });
 
 test("the end of the session is waited for, and ends every other wait", async () => {
