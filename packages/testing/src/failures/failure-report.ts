@@ -1,16 +1,25 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { reportDirectory } from "../environment.ts";
-import type { TestCluster } from "../machine.ts";
+import type { Machine, TestCluster } from "../machine.ts";
 
-const MAX_NAME_LENGTH = 80;
+const MAX_NAME_LENGTH = 200;
 
 /** The used part of a vitest hook's context. */
 type TestContext = {
-  readonly task: { readonly name: string; readonly result?: { readonly state: string } | undefined };
+  readonly task: {
+    readonly name: string;
+    /** With the names of its suites; undefined in older versions of vitest. */
+    readonly fullTestName?: string;
+    readonly result?: { readonly state: string } | undefined;
+  };
 };
 
-type ReportedCluster = Pick<TestCluster, "hq" | "remotes" | "seed" | "terminals">;
+type ReportedMachine = Pick<Machine, "name" | "log" | "scene">;
+type ReportedCluster = Pick<TestCluster, "seed" | "terminals"> & {
+  readonly hq: ReportedMachine;
+  readonly remotes: readonly ReportedMachine[];
+};
 
 /**
  * A hook for `afterEach`. After a failed test it prints the last screen and the last frames of each terminal, the ends
@@ -23,7 +32,7 @@ export function reportFailures(
   return async ({ task }) => {
     const found = cluster();
     if (found === undefined) return;
-    if (task.result?.state === "fail") await report(found, task.name);
+    if (task.result?.state === "fail") await report(found, task.fullTestName ?? task.name);
     found.terminals.forgetClosed();
   };
 }
@@ -36,6 +45,7 @@ async function report({ hq, remotes, seed, terminals }: ReportedCluster, test: s
     ...terminals.texts,
     ...machines.map(({ scene }) => scene).filter((scene) => scene !== ""),
   ].join("\n");
+  console.error(text);
   const directory = resolve(reportDirectory(), fileName(test));
   await mkdir(directory, { recursive: true });
   const files = [
@@ -47,7 +57,7 @@ async function report({ hq, remotes, seed, terminals }: ReportedCluster, test: s
     await writeFile(path, content);
     return `[[ATTACHMENT|${path}]]`;
   });
-  console.error([text, ...(await Promise.all(attachments))].join("\n"));
+  console.error((await Promise.all(attachments)).join("\n"));
 }
 
 function fileName(test: string): string {
