@@ -84,7 +84,7 @@ export class ServiceContainer {
     return this;
   }
 
-  /** By its name; see Cluster and createNetwork. */
+  /** By its name, such as that of a cluster. */
   withNetwork(network: string): this {
     this.#network = network;
     return this;

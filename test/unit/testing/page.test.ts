@@ -12,6 +12,14 @@ test("the example is a test of this project, to the letter", () => {
   expect(example).toBe(source.replace("../../../packages/testing/src/kit.ts", "@ttyhq/testing"));
 });
 
+test("the example of the package's README is a part of it", () => {
+  const [, , ...lines] =
+    /```ts\n([\s\S]*?)```/.exec(read("packages/testing/README.md"))?.[1]?.split("\n") ?? [];
+  const source = read("test/integration/testing/example.test.ts");
+  expect(lines.length).toBeGreaterThan(5);
+  expect(lines.filter((line) => !source.includes(line))).toEqual([]);
+});
+
 test("everything that the kit has is on the page", () => {
   expect(Object.keys(kit).filter((name) => !page.includes(name))).toEqual([]);
 });
