@@ -44,7 +44,7 @@ export class ReceivedOutput {
     this.#trim();
   }
 
-  /** The output continues at another offset, after the kept bytes. */
+  /** The output continues at another offset; nothing before it is kept. */
   skip(offset: number): void {
     this.#pieces.clear();
     this.#held = 0;
