@@ -40,7 +40,12 @@ export class KeyStore implements Disposable {
   /** Stores who logged in with it last. */
   usedBy(publicKey: string, user: string): void {
     const key = this.#keys.peek().find((known) => known.publicKey === publicKey);
-    if (key !== undefined && key.user !== user) this.#write({ ...key, user });
+    if (key === undefined || key.user === user) return;
+    try {
+      this.#write({ ...key, user });
+    } catch {
+      // Only a default for the next login: this one has succeeded.
+    }
   }
 
   remove({ publicKey }: Pick<StoredKey, "publicKey">): void {
