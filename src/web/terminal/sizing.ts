@@ -66,10 +66,11 @@ export class Sizing {
 
   /** The server reports the session's size; must be followed by `layout`. */
   told(size: TerminalSize): void {
-    const before = this.#session.peek();
+    // The answer to a request for the fitting size may have been lost.
+    const expected = [this.#session.peek() ?? size, this.#fitting.peek(), ...this.#asked];
+    if (!expected.some((known) => known !== undefined && isSame(known, size))) this.#isOurs.value = false;
     const answered = this.#asked.findIndex((asked) => isSame(asked, size));
     this.#asked.splice(0, answered + 1);
-    if (answered === -1 && before !== undefined && !isSame(before, size)) this.#isOurs.value = false;
     this.#session.value = size;
   }
 

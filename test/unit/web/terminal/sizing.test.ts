@@ -156,6 +156,18 @@ test("a window resized without a connection requests its size when the connectio
   expect(asked.slice(1)).toEqual([{ cols: 70, rows: 24 }]);
 });
 
+test("a size that the session took, although the answer was lost with the connection, is this window's", () => {
+  const { sizing, asked, pane } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  sizing.forget();
+  sizing.told({ cols: 84, rows: 24 });
+  expect(sizing.isOurs).toBe(true);
+  pane.width = 700;
+  sizing.layout();
+  expect(asked.at(-1)).toEqual({ cols: 70, rows: 24 });
+});
+
 test("the output of an ended session is wrapped to the window, and the last screen of a full-screen program shrunk", () => {
   const { sizing, asked, pane, drawn } = paneOf();
   sizing.told({ cols: 84, rows: 24 });
