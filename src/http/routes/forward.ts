@@ -9,6 +9,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Context, Media } from "../route.ts";
 import { noticeReader } from "./repository-routes.ts";
+import { refuseLastingChange } from "./share-routes.ts";
 
 /** Resources that an HQ forwards: no logins, no tickets, no remotes of the remote. */
 const FORWARDED: ReadonlySet<string> = new Set([
@@ -26,6 +27,7 @@ const DONE_HERE: ReadonlyMap<string, string> = new Map([
   ["GET sessions/:id/files", "fetch a file with GET /api/sessions/:id/files"],
   ["POST sessions/:id/share", "share a session with POST /api/sessions/:id/share"],
 ]);
+const UPDATE_SHARE = "PATCH sessions/:id/shares/:id";
 const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "retry-after"] as const;
 
 type Sender = Pick<Context, "principal" | "address" | "range" | "lastEventId">;
@@ -71,8 +73,10 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
   if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
     throw new ServiceError("not_found", `an HQ does not forward /${path.join("/")} to its remotes`);
   }
-  const instead = DONE_HERE.get(`${method} ${patternOf(segments)}`);
+  const pattern = `${method} ${patternOf(segments)}`;
+  const instead = DONE_HERE.get(pattern);
   if (instead !== undefined) throw new ServiceError("not_found", instead);
+  if (pattern === UPDATE_SHARE) refuseLastingChange(principal, Object(body).mode);
   const search = searchOf(query);
   // For the remote all callers of this HQ are one client.
   if (segments.join("/") === NOTIFICATIONS) {
@@ -93,7 +97,7 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
 }
 
 function patternOf(segments: readonly string[]): string {
-  return segments.map((segment, index) => (index === 1 ? ":id" : segment)).join("/");
+  return segments.map((segment, index) => (index % 2 === 1 ? ":id" : segment)).join("/");
 }
 
 /** The permission that the request needs here and on the remote. Only admins may use endpoints that this HQ does not know. */

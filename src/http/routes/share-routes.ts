@@ -1,5 +1,5 @@
 import { creatorOf } from "../../auth/accounts/account-check.ts";
-import { watcherOf } from "../../auth/principal.ts";
+import { type Principal, watcherOf } from "../../auth/principal.ts";
 import type { Shares } from "../../auth/tokens/shares.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { keyOf } from "../../protocol/directory/session-change.ts";
@@ -51,6 +51,7 @@ export function shareRoutes(parts: {
       return [...(parts.shares?.of(await sessionOf(context, params.id)) ?? [])];
     },
     updateShare: async ({ params, body }, context) => {
+      refuseLastingChange(context.principal, body.mode);
       const session = await sessionOf(context, params.id);
       return await sharesOrThrow().update(session, params.shareId, body);
     },
@@ -60,4 +61,11 @@ export function shareRoutes(parts: {
       return { success: true };
     },
   };
+}
+
+/** ServiceError `forbidden`: a link that others made outlives an API token, so the token may only take rights from it. */
+export function refuseLastingChange({ method }: Pick<Principal, "method">, mode: unknown): void {
+  if (method !== "api-token" || mode === "view") return;
+  const message = "an API token lets no guests type by an existing share link: create another link with it";
+  throw new ServiceError("forbidden", message);
 }

@@ -221,7 +221,7 @@ export const shareEndpoints = {
       params: z.object({ id: SessionId, shareId: z.string().max(64) }),
       body: z.object({ mode: ShareMode }),
       reply: json(Share),
-      errors: ["session_not_found", "share_not_found"],
+      errors: ["session_not_found", "share_not_found", "forbidden"],
     },
   ),
   revokeShare: share.delete(

@@ -119,6 +119,19 @@ test("a share link that an API token created ends with it, when it expires or is
   expect((await owner.ask(`${path}s`)).json).toEqual([]);
 });
 
+test("an API token lets no guests type by a link that outlives it", async () => {
+  const owner = Person.named(server, people.one);
+  const session = await owner.start({ command: ["cat"], cwd: "/" });
+  const links = `/api/sessions/${session.id}/shares`;
+  const { id } = (await owner.ask(`/api/sessions/${session.id}/share`, { body: { mode: "type" } })).json;
+  const scope = ["sessions:view", "sessions:control", "sessions:manage"];
+  const program = new Person(server, (await tokenOf(owner, "widener", scope)).token);
+  const change = (mode: string) => program.ask(`${links}/${id}`, { method: "PATCH", body: { mode } });
+  expect((await change("view")).status).toBe(200);
+  expect(await change("type")).toMatchObject({ status: 403, json: { code: "forbidden" } });
+  expect((await owner.ask(links)).json).toMatchObject([{ id, mode: "view" }]);
+});
+
 test("an API token of an HQ makes no share link on a machine, which would not end with it", async () => {
   await using hq = await people.server({ args: ["--hq", "--no-hq-auth"] });
   const to = ["--hq-url", hq.url, "--allow-insecure-hq", "--no-hq-auth", "--name", "worker"];

@@ -45,6 +45,17 @@ const codeOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: { code?: unknown }) => error.code,
   );
 
+test("an API token lets no guests type by a share link on a remote, which would outlive it", async () => {
+  const request = {
+    method: "PATCH",
+    path: ["sessions", "s", "shares", "link"],
+    body: { mode: "type" },
+  } as const;
+  expect((await forwarded(request)).path).toBe("/api/sessions/s/shares/link");
+  const principal = { ...ADMIN, method: "api-token" } as const;
+  expect(await codeOf(forwarded(request, { principal }))).toBe("forbidden");
+});
+
 describe("the path", () => {
   test.each(FORWARDED)("of %s is forwarded, with api in front of it or without", async (name) => {
     expect((await forwarded({ path: [name, "x"] })).path).toBe(`/api/${name}/x`);
