@@ -51,10 +51,20 @@ export function guestRecord(record: SessionRecord, { mode, resize }: Allowance):
 
 /** A name that a user chose, or the default name without arguments and folder. */
 function guestName({ name, command: [program = "", ...args], cwd }: SessionRecord): string {
-  const [, what = name, folder] = /^(.*) \(([^()]*)\)$/s.exec(name) ?? [];
-  const isFolder = folder === cwd || (folder?.startsWith("~") === true && cwd.endsWith(folder.slice(1)));
+  const what = withoutFolder(name, cwd);
+  if (what === undefined) return name;
   const isLine = args.some((arg) => what !== "" && arg.trim().replace(/\s+/g, " ").startsWith(what));
-  return isFolder ? (isLine ? basename(program) : what) : name;
+  return isLine ? basename(program) : what;
+}
+
+/** What a default name has before its folder, which may have parentheses itself; `undefined` for any other name. */
+function withoutFolder(name: string, cwd: string): string | undefined {
+  if (!name.endsWith(")")) return undefined;
+  const start = [...name.matchAll(/ \(/g)].find(({ index }) => {
+    const folder = name.slice(index + 2, -1);
+    return folder === cwd || (folder.startsWith("~") && cwd.endsWith(folder.slice(1)));
+  });
+  return start && name.slice(0, start.index);
 }
 
 /** Only events of the session itself; `undefined`: hidden. */

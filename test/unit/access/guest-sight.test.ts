@@ -17,6 +17,10 @@ test.each([
   ["bash (~/dev/secret)", ["/bin/bash"], "/home/ada/dev/secret", "bash"],
   ["bash (/srv)", ["/bin/bash"], "/srv", "bash"],
   ["mysql --password=x (/srv)", ["/bin/bash", "-lc", "mysql  --password=x"], "/srv", "bash"],
+  ["bash (~/dev (old))", ["/bin/bash"], "/home/ada/dev (old)", "bash"],
+  ["bash (~/a (~b))", ["/bin/bash"], "/home/ada/a (~b)", "bash"],
+  ["bash (~)", ["/bin/bash"], "/home/ada", "bash"],
+  ["mysql --password=x (/srv (1))", ["/bin/bash", "-lc", "mysql  --password=x"], "/srv (1)", "bash"],
   ["the name (of mine)", ["/bin/bash"], "/srv", "the name (of mine)"],
   ["demo", ["/bin/bash"], "/srv", "demo"],
 ])("a session called %j is %j to a guest", (name, command, cwd, shown) => {
