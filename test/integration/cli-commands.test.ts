@@ -153,6 +153,16 @@ test("a slow reader of a pipe gets the end of the output", async () => {
   expect(await shell(line, installation)).toEqual({ stdout: "60000\r\n", stderr: "" });
 });
 
+test("run --cwd names a directory relative to that of the command", async () => {
+  await using installation = await Installation.make();
+  const run = (cwd: string) => shell(`cd / && $TTYHQ run --cwd ${cwd} -- pwd`, installation);
+  expect((await run("usr")).stdout).toBe("/usr\r\n");
+  expect((await run(".")).stdout).toBe("/\r\n");
+  expect((await run("'~'")).stdout).toBe(
+    (await shell("cd && pwd -P", installation)).stdout.replace("\n", "\r\n"),
+  );
+});
+
 test("a command whose reader leaves the pipe ends quietly, and the program goes on", async () => {
   await using installation = await Installation.make();
   const program = "'seq 60000; while :; do seq 100; sleep 0.1; done'";

@@ -1,6 +1,7 @@
 import { parseHostConfig } from "../../config/config.ts";
 import { machineLabel } from "../../config/options/value.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
+import { absolutePath } from "../../config/sources/given.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { command, REPEATABLE, type Values } from "../command.ts";
@@ -59,7 +60,7 @@ async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise
     command: [...words],
     name: flags.name,
     // Other machines get neither directory nor environment.
-    cwd: flags.cwd ?? (isLocal ? cli.cwd : undefined),
+    cwd: isLocal ? absolutePath(flags.cwd ?? ".", { kind: "flag" }, cli) : flags.cwd,
     env: isLocal ? sessionEnv(cli.env) : undefined,
     remoteId,
     labels: labels && Object.fromEntries(labels),
