@@ -46,7 +46,8 @@ type Filter = (session: SessionRecord) => boolean;
 const FIELDS: Readonly<Record<string, (session: SessionRecord) => string>> = {
   id: ({ id }) => id,
   name: ({ name }) => name,
-  status: statusOf,
+  // As in the JSON, or as shown.
+  status: (session) => `${session.status}\n${statusOf(session)}`,
   machine: ({ source = "" }) => source,
   branch: ({ gitBranch = "" }) => gitBranch,
   command: ({ command }) => command.join(" "),

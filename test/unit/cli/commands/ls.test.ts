@@ -68,6 +68,20 @@ test("at 80 columns ids are short, the status is whole, and an HQ's machines are
   expect(short).toMatch(/^ID {4}NAME.*\n0b9d {2}sh.*\n0b9e {2}sh/);
 });
 
+test.each([
+  { exitCode: 7, shown: "exited 7" },
+  { exitCode: 129, exitSignal: "SIGHUP", endRequested: true, shown: "ended" },
+  { exitReason: "host_lost", shown: "host lost" },
+] as const)(
+  "an exited session is found by its status in the JSON and as shown: $shown",
+  ({ shown, ...end }) => {
+    const session = record({ id: "a", status: "exited", ...end });
+    expect(["exited", shown, "running"].map((status) => filterOf(`status=${status}`)(session))).toEqual([
+      ...[true, true, false],
+    ]);
+  },
+);
+
 test("sessions are filtered by the text of a field, and printed in a custom format", () => {
   const session = record({ id: "a", name: "build", command: ["make", "-j8"], status: "exited", exitCode: 7 });
   expect(
