@@ -5,6 +5,7 @@ import { isFinal } from "../../protocol/client/link.ts";
 import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { Resync } from "../../protocol/frame/resync.ts";
+import { clipped } from "../text.ts";
 import type { Terminal } from "./terminal.ts";
 import { CLEAR_SCREEN, erasedRow, statusRow } from "./terminal-modes.ts";
 
@@ -64,7 +65,8 @@ export class SessionScreen implements Disposable {
     const size = this.#terminal.size;
     if (size === undefined || this.#isLeft) return;
     this.#hasStatus = true;
-    this.#terminal.write(statusRow(text, size.rows));
+    // A longer text would scroll the screen.
+    this.#terminal.write(statusRow(clipped(text, size.cols), size.rows));
   }
 
   async redraw(): Promise<void> {
