@@ -55,5 +55,5 @@ async function probed(
 function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (seconds > 0 && seconds <= 3600) return seconds;
-  throw new RangeError("must be a number of seconds above 0");
+  throw new RangeError("must be a number of seconds above 0, at most 3600");
 }
