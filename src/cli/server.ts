@@ -187,6 +187,6 @@ export function unlessListening(error: unknown): undefined {
   if (!isNotListening(error)) throw error;
 }
 
-function isNotListening(error: unknown): boolean {
+export function isNotListening(error: unknown): boolean {
   return isUnreachable(error) && ["ENOENT", "ECONNREFUSED"].some((code) => isErrno(error.cause, code));
 }

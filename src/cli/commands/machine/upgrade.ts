@@ -5,7 +5,7 @@ import { ServiceError } from "../../../protocol/errors.ts";
 import { ExitCode } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { query } from "../../query.ts";
-import { clientAt, localSockets, type Server } from "../../server.ts";
+import { clientAt, isNotListening, localSockets, type Server } from "../../server.ts";
 import { printable, table } from "../../text.ts";
 
 /** `protocol` is absent in programs that implement only the specification. */
@@ -83,8 +83,12 @@ async function partsOf({ client, controlDir }: Server, cli: Cli): Promise<readon
 
 /** An HQ without sessions of its own has none. */
 async function hostOf(client: Client): Promise<readonly Part[]> {
-  const found = await client.call(health).catch(() => undefined);
-  return found === undefined ? [] : [{ ...found, name: "session host" }];
+  const name = "session host";
+  try {
+    return [{ ...(await client.call(health)), name }];
+  } catch (error) {
+    return isNotListening(error) ? [] : [{ name, version: undefined }];
+  }
 }
 
 async function remotesOf(client: Client): Promise<readonly Part[]> {

@@ -1,5 +1,10 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { examined, type Part } from "../../../../../src/cli/commands/machine/upgrade.ts";
+import { fakeServer } from "../../fake-server.ts";
+import { ran } from "../../run-cli.ts";
 
 const of = (name: string, version: string | undefined, more: Partial<Part> = {}): Part => ({
   ...{ name, version, protocol: 2 },
@@ -52,4 +57,18 @@ test("updates begin with the oldest, and leave out other programs and those that
   expect(parts.map(({ status }) => status)).toEqual([
     ...["current", "incompatible", "unreachable", "foreign", "current", "behind"],
   ]);
+});
+
+test("a session host that does not answer is reported, and is not taken for none", async () => {
+  const health = { version: "1.2.3", protocol: 1, mode: "standalone" };
+  await using server = await fakeServer(() => ({ status: 200, body: health }));
+  const check = ["upgrade", "--check", "--json", "--control-dir", server.controlDir];
+  expect((await ran(check)).exitCode).toBe(0);
+  await using host = createServer((socket) => socket.destroy());
+  await once(host.listen(join(server.controlDir, "host.sock")), "listening");
+  const { exitCode, stdout } = await ran(check);
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout).parts).toContainEqual(
+    expect.objectContaining({ name: "session host", status: "unreachable" }),
+  );
 });
