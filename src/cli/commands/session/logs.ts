@@ -30,15 +30,19 @@ export const addLogs = command({
   },
 });
 
-async function print(id: string, { client }: Server, { stdout }: Cli, signal: AbortSignal): Promise<void> {
+async function print(id: string, { client }: Server, cli: Cli, signal: AbortSignal): Promise<void> {
+  const terminal = new Terminal(cli);
   try {
     const request = { params: { id }, query: {} };
     const { body } = await client.stream(endpoints.sessionOutput, request, signal);
     for await (const bytes of body) {
-      if (!stdout.write(bytes)) await once(stdout, "drain", { signal });
+      terminal.show(bytes);
+      if (cli.stdout.writableNeedDrain) await once(cli.stdout, "drain", { signal });
     }
   } catch (error) {
     if (!signal.aborted) throw error;
+  } finally {
+    terminal.restoreModes();
   }
 }
 

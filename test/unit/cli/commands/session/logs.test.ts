@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { runCli } from "../../../../../src/cli/program.ts";
+import { LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "../../../../../src/cli/terminal/terminal-modes.ts";
 import {
   decodeFrame,
   encodeFrame,
@@ -38,4 +39,18 @@ test("logs --follow goes on after an error that passes, and ends with the sessio
   const argv = ["logs", "--follow", "a", "--control-dir", server.controlDir];
   expect(await runCli(cliOf(argv, { stdout }))).toBe(0);
   expect(String(stdout.read())).toBe("hello\n");
+});
+
+test.each([
+  { isTTY: true, end: LEAVE_ALTERNATE_SCREEN + PLAIN_MODES },
+  { isTTY: false, end: "" },
+])("logs gives a terminal its modes back, and a pipe only the output", async ({ isTTY, end }) => {
+  const output = "\x1b[?1049h\x1b[?1000hscreen";
+  await using server = await fakeServer(() => ({ status: 200, body: [] }));
+  server.http.removeAllListeners("request").on("request", ({ url = "" }, response) => {
+    response.end(url.includes("/output") ? output : JSON.stringify([record({ id: "a" })]));
+  });
+  const stdout = Object.assign(new PassThrough(), { isTTY });
+  expect(await runCli(cliOf(["logs", "a", "--control-dir", server.controlDir], { stdout }))).toBe(0);
+  expect(String(stdout.read())).toBe(output + end);
 });
