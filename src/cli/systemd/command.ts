@@ -60,7 +60,7 @@ const addUninstall = command({
       return;
     }
     const systemctl = managerOf(scope, cli);
-    const controlDir = unit === undefined ? undefined : await controlDirOfUnit(unit, cli);
+    const controlDir = unit === undefined ? undefined : await controlDirOfUnit(unit, scope, cli);
     const running = controlDir === undefined ? 0 : await runningSessions(controlDir);
     if (running > 0 && !endSessions) {
       const what = running === 1 ? "a program runs in a session" : `programs run in ${running} sessions`;
@@ -125,13 +125,18 @@ const LINGER_NOTICE =
   "it ends when you log out, programs included: loginctl enable-linger lets it go on, and starts it with the machine";
 
 /** The control directory of a session host's unit. Throws ConfigError. */
-async function controlDirOfUnit(unitText: string, context: ProcessContext): Promise<string> {
+export async function controlDirOfUnit(
+  unitText: string,
+  scope: Scope,
+  context: ProcessContext,
+): Promise<string> {
   const words = execWords(/^ExecStart=(.*)$/m.exec(unitText)?.[1] ?? "");
   const command = new Command().exitOverride();
   registerOptions(command, "session-host");
   command.parse([...words.slice(words.indexOf("session-host") + 1)], { from: "user" });
-  const runAs = /^User=(.*)$/m.exec(unitText)?.[1];
-  const account = runAs === undefined ? undefined : await findSystemAccount(runAs);
+  // sudo may keep another user's HOME.
+  const user = /^User=(.*)$/m.exec(unitText)?.[1] ?? (scope === "system" ? "root" : undefined);
+  const account = user === undefined ? undefined : await findSystemAccount(user);
   const home = account?.home ?? context.home;
   return parseHostConfig(await configInput(command.opts(), { ...context, home, env: {} })).controlDir;
 }

@@ -1,0 +1,10 @@
+import { expect, test } from "vitest";
+import { controlDirOfUnit } from "../../../../src/cli/systemd/command.ts";
+import { cliOf } from "../run-cli.ts";
+
+test("the control directory of the machine's unit is that of its own user, whoever's HOME sudo has kept", async () => {
+  const unit = "[Service]\nExecStart=/usr/bin/ttyhq session-host\n";
+  const cli = cliOf([], { home: "/home/ada" });
+  expect(await controlDirOfUnit(unit, "system", cli)).toBe("/root/.ttyhq");
+  expect(await controlDirOfUnit(unit, "user", cli)).toBe("/home/ada/.ttyhq");
+});
