@@ -61,7 +61,7 @@ const LAYERS = [
   { name: "command-line", test: /src.cli.program\.ts$/, priority: 6 },
   { name: "client", test: /src.cli.query\.ts$|src.lib.os.own-variables\.ts$/, priority: 5 },
   { name: "endpoints", test: /src.protocol.endpoints.endpoints\.ts$/, priority: 4 },
-  { name: "options", test: /src.cli.configuration\.ts$|src.config.sources.flags\.ts$/, priority: 3 },
+  { name: "options", test: /src.cli.configuration\.ts$/, priority: 3 },
   { name: "log", test: /src.cli.stderr-format\.ts$/, priority: 2 },
   { name: "config", test: /src.config.config\.ts$/, priority: 1 },
   { name: "uplink", test: /src.remote.uplink\.ts$/, priority: 1 },
