@@ -163,6 +163,11 @@ function report(error: unknown, stderr: OutputStream): number {
     return ExitCode.Usage;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  writeMessage(stderr, error instanceof ServiceError ? error.message : `internal error: ${stack}`);
+  writeMessage(stderr, isExplained(error) ? error.message : `internal error: ${stack}`);
   return ExitCode.Failed;
+}
+
+/** The message of a system error names the call and the path, as of a file that cannot be read. */
+function isExplained(error: unknown): error is Error {
+  return error instanceof ServiceError || (error instanceof Error && "syscall" in error);
 }

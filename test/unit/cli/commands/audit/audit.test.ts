@@ -42,6 +42,11 @@ test("audit verify of copies checks only the chain, and reports that", async () 
   expect(sealed).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/missing after it/) });
 });
 
+test("audit verify names a file that cannot be read", async () => {
+  const stderr = "ttyhq: ENOENT: no such file or directory, open '/no/such/audit.log'\n";
+  expect(await ran(["audit", "verify", "/no/such/audit.log"])).toEqual({ exitCode: 1, stdout: "", stderr });
+});
+
 test("audit verify rejects a missing or foreign sealed head", async () => {
   await using place = await LogPlace.make();
   await place.write(["ada"]);
