@@ -2,6 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
+import { isErrno } from "../lib/fs/atomic-file.ts";
 import { nearest } from "../lib/nearest.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type AddCommand, ExitCode, type Finish, prefixOf, writeMessage } from "./command.ts";
@@ -59,7 +60,8 @@ export async function runCli(started: Cli): Promise<number> {
   if (!SERVICES.has(command)) {
     const exitCode = await runCommand(command, started);
     await flushed(started.stdout);
-    return exitCode;
+    const failure = failureOf(started.stdout);
+    return failure === undefined ? exitCode : report(failure, started.stderr);
   }
   const { serviceInLogFormat } = await import("./stderr-format.ts");
   const exitCode = await runCommand(command, await serviceInLogFormat(started));
@@ -74,6 +76,12 @@ async function flushed(stdout: OutputStream): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   stdout.write("", () => resolve());
   await promise;
+}
+
+/** Why output is lost, as on a full disk; `undefined` if only nobody reads it: a pipe that was left, a closed terminal. */
+function failureOf({ errored, isTTY = false }: OutputStream): Error | undefined {
+  const isLeft = isTTY || ["EPIPE", "ECONNRESET"].some((code) => isErrno(errored, code));
+  return errored === null || isLeft ? undefined : errored;
 }
 
 async function runCommand(command: string, cli: Cli): Promise<number> {

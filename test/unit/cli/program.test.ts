@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { RunningServer } from "../../../src/app.ts";
-import { createProgram } from "../../../src/cli/program.ts";
+import { createProgram, runCli } from "../../../src/cli/program.ts";
 import type { Config } from "../../../src/config/config.ts";
 import { cliOf, ran } from "./run-cli.ts";
 
@@ -208,6 +208,17 @@ describe("serve", () => {
     const seen = { configs: [] as Config[], stops: 0 };
     const startServer = async (config: Config): Promise<RunningServer> => {
       seen.configs.push(config);
+test.each([
+  ["ENOSPC", 1, "ttyhq: ENOSPC, write\n"],
+  ["EPIPE", 0, ""],
+])("output that is refused with %s ends a command with %i", async (code, exitCode, message) => {
+  const error = Object.assign(new Error(`${code}, write`), { code, syscall: "write" });
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => done(error) });
+  const stderr = new PassThrough();
+  expect(await runCli(cliOf(["completion", "bash"], { stdout, stderr }))).toBe(exitCode);
+  expect(String(stderr.read() ?? "")).toBe(message);
+});
+
       setImmediate(() => process.emit("SIGTERM", "SIGTERM"));
       return {
         url: "http://localhost:4020",
