@@ -34,9 +34,9 @@ export function erasedRow(row: number): string {
 }
 
 const KEPT_BYTES = 7;
-// 47 and 1047 are older forms of 1049.
+// 47 and 1047 are older forms of 1049. ESC c resets the terminal.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ESC is what is looked for
-const SWITCH = /\x1b\[\?(?:1049|1047|47)([hl])/g;
+const SWITCH = /\x1b(?:\[\?(?:1049|1047|47)([hl])|c)/g;
 
 /** Tracks whether the output has switched to the alternate screen. */
 export class AlternateScreen {
@@ -52,7 +52,6 @@ export class AlternateScreen {
     // One character for each byte: the sequences are ASCII.
     const text = this.#tail + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
     this.#tail = text.slice(-KEPT_BYTES);
-    if (!text.includes("\x1b[?")) return;
     for (const [, switched] of text.matchAll(SWITCH)) this.#isActive = switched === "h";
   }
 }

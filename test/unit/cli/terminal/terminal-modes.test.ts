@@ -22,6 +22,16 @@ test("of several switches the last one counts", () => {
 });
 
 test("other modes change nothing", () => {
+test("a reset of the terminal leaves the alternate screen, however the output is split", () => {
+  const output = latin1("\x1b[?1049htext\x1bc$ ");
+  for (let cut = 0; cut <= output.length; cut += 1) {
+    const screen = new AlternateScreen();
+    screen.shown(output.subarray(0, cut));
+    screen.shown(output.subarray(cut));
+    expect(screen.isActive).toBe(false);
+  }
+});
+
   const screen = new AlternateScreen();
   screen.shown(latin1("\x1b[?2004h\x1b[?1000h[?1049h"));
   expect(screen.isActive).toBe(false);
