@@ -4,16 +4,16 @@ const SAVE_CURSOR = "\x1b7";
 const RESTORE_CURSOR = "\x1b8";
 
 /**
- * Resets scroll region, origin mode, mouse and focus reports, bracketed paste, key encodings, cursor, colours and
- * character sets, without moving the cursor or clearing the screen.
+ * Resets scroll region, origin mode, mouse and focus reports, bracketed paste, key encodings, insert, newline and wrap
+ * modes, cursor, colours and character sets, without moving the cursor or clearing the screen.
  */
 export const PLAIN_MODES = [
   SAVE_CURSOR,
   "\x1b[?6l\x1b[r",
   RESTORE_CURSOR,
-  "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l",
+  "\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l",
   "\x1b[?1004l\x1b[?2004l\x1b[?2026l",
-  "\x1b[?1l\x1b>\x1b[4l\x1b[?7h",
+  "\x1b[?1l\x1b>\x1b[4l\x1b[20l\x1b[?7h\x1b[?45l",
   "\x1b[<u\x1b[>4m",
   "\x1b[?25h\x1b[0 q",
   "\x1b(B\x0f\x1b[0m",
