@@ -62,47 +62,67 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
 }
 
 async function shown(options: Options): Promise<AttachmentEnd> {
-  const { terminal, socket, cli, command, session, server } = options;
+  const { terminal } = options;
   const end = Promise.withResolvers<AttachmentEnd>();
-  // It may reject while another promise is awaited.
-  end.promise.catch(() => undefined);
-  const hint = hintOf(options);
-  const common = { ...options, client: server.client, sessionId: session.id };
   try {
     using scope = new DisposableStack();
     const leave = (exitCode: number): void => end.resolve({ exitCode, hasExited: false });
     scope.use(onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => leave(signalExitCode(signal))));
     scope.use(terminal.onOutput("error", () => leave(ExitCode.Ok)));
-    await socket.opened(CONNECT_TIMEOUT_MS);
-    if (hint !== undefined && command === "run") cli.stderr.write(`[${hint}]\n`);
-    scope.use(terminal.raw());
-    const exited = (exitCode: number): void => end.resolve({ exitCode, hasExited: true });
-    const screen = scope.use(new SessionScreen({ ...common, exited, refused: end.reject }));
-    const created = command === "run" ? session : undefined;
-    const size = scope.use(new SessionSize({ ...common, created }));
-    if (command === "attach") {
-      await size.send();
-      await screen.draw();
-      if (hint !== undefined) scope.use(briefly(` ${hint} `, screen, socket));
-    } else {
-      size.sendChanged();
-      screen.follow(0);
-    }
-    const link = {
-      lost: () => screen.showStatus(LOST),
-      restored: () => {
-        size.sendChanged();
-        // It never rejects.
-        void screen.redraw();
-      },
-      closed: (error = new ServiceError("host_unreachable", "disconnected")) => end.reject(error),
-    };
-    scope.use(watchLink(socket, link));
-    scope.use(sessionKeys(options, screen, end));
-    return await end.promise;
+    return await Promise.race([end.promise, untilEnd(options, scope, end)]);
   } finally {
     await terminal.flushed();
   }
+}
+
+/** The server may answer late: once the scope is disposed of, the terminal is no longer touched. */
+async function untilEnd(
+  options: Options,
+  scope: DisposableStack,
+  end: PromiseWithResolvers<AttachmentEnd>,
+): Promise<AttachmentEnd> {
+  const { terminal, socket, cli, command, session, server } = options;
+  const hint = hintOf(options);
+  const common = { ...options, client: server.client, sessionId: session.id };
+  await socket.opened(CONNECT_TIMEOUT_MS);
+  if (scope.disposed) return await end.promise;
+  if (hint !== undefined && command === "run") cli.stderr.write(`[${hint}]\n`);
+  scope.use(terminal.raw());
+  const exited = (exitCode: number): void => end.resolve({ exitCode, hasExited: true });
+  const screen = scope.use(new SessionScreen({ ...common, exited, refused: end.reject }));
+  const created = command === "run" ? session : undefined;
+  const size = scope.use(new SessionSize({ ...common, created }));
+  const readKeys = (): void => void scope.use(sessionKeys(options, screen, end));
+  scope.use(watchLink(socket, linkEvents(screen, size, end)));
+  // Keys also detach while the screen is awaited. The end of a pipe detaches only from a screen that was shown.
+  if (terminal.isInteractive) readKeys();
+  if (command === "attach") {
+    await size.send();
+    await screen.draw();
+    if (scope.disposed) return await end.promise;
+    if (hint !== undefined) scope.use(briefly(` ${hint} `, screen, socket));
+  } else {
+    size.sendChanged();
+    screen.follow(0);
+  }
+  if (!terminal.isInteractive) readKeys();
+  return await end.promise;
+}
+
+function linkEvents(
+  screen: SessionScreen,
+  size: SessionSize,
+  end: PromiseWithResolvers<AttachmentEnd>,
+): Parameters<typeof watchLink>[1] {
+  return {
+    lost: () => screen.showStatus(LOST),
+    restored: () => {
+      size.sendChanged();
+      // It never rejects.
+      void screen.redraw();
+    },
+    closed: (error = new ServiceError("host_unreachable", "disconnected")) => end.reject(error),
+  };
 }
 
 /** How to leave the session; pipes have no keys. */

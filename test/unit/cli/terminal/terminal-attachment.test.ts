@@ -83,6 +83,54 @@ test("a terminal that was resized while its session was created resizes the sess
   expect({ exitCode, sizes }).toEqual({ exitCode: 0, sizes: [{ cols: 100, rows: 30 }] });
 });
 
+describe("a server that does not answer", () => {
+  /** `ttyhq attach` on a terminal; `asked` resolves when it waits for the link or for the screen. */
+  function attaching(silent: "link" | "screen") {
+    const isRaw: boolean[] = [];
+    const setRawMode = (value: boolean): void => void isRaw.push(value);
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
+    const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
+    const asked = Promise.withResolvers<void>();
+    const never = async (): Promise<never> => {
+      asked.resolve();
+      return await new Promise(() => undefined);
+    };
+    const memory = new MemoryServer();
+    const open = silent === "link" ? never : memory.open;
+    const ended = attachTerminal({
+      ...{ cli: cliOf([], { stdin, stdout }), command: "attach", isReadOnly: false, isQuiet: true },
+      server: {
+        client: createClient(never),
+        connect: async () => new SessionSocket({ clientName: "test", version: "1.2.3", open }),
+        answers: async () => true,
+        ...{ name: "here", controlDir: "/there" },
+      },
+      session: { id: "a", name: "a", cols: 80, rows: 24 },
+      detachKeys: parseDetachKeys("ctrl-p,ctrl-q"),
+    });
+    return { stdin, isRaw, ended, asked: asked.promise };
+  }
+
+  test.each([
+    ["link", []],
+    ["screen", [true, false]],
+  ] as const)("with the %s does not delay a stop signal", async (silent, modes) => {
+    const { asked, ended, isRaw } = attaching(silent);
+    await asked;
+    process.emit("SIGTERM", "SIGTERM");
+    expect(await ended).toBe(143);
+    expect(isRaw).toEqual(modes);
+  });
+
+  test("with the screen is left by the detach keys", async () => {
+    const { asked, ended, isRaw, stdin } = attaching("screen");
+    await asked;
+    stdin.write("\x10\x11");
+    expect(await ended).toBe(0);
+    expect(isRaw).toEqual([true, false]);
+  });
+});
+
 describe("input from a pipe", () => {
   /** `ttyhq run` with pipes, on session "a"; `ended` resolves when it is stopped or fails. */
   function piped() {
