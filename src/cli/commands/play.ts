@@ -9,6 +9,7 @@ import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
+import { hasCtrlC } from "../terminal/detach-keys.ts";
 import { onSignals } from "../terminal/signals.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { CLEAR_SCREEN } from "../terminal/terminal-modes.ts";
@@ -18,7 +19,6 @@ type PlayFlags = ServerFlags & { readonly speed: number; readonly idleLimit: num
 const SEEK_S = 5;
 /** Of a timer; a paused playback waits longer. */
 const MAX_WAIT_MS = 2 ** 31 - 1;
-const CTRL_C = "\x03";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: cursor keys are control sequences
 const KEY = /^(?: |\x1b[[O]([CD]))/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: cursor keys are control sequences
@@ -83,7 +83,7 @@ function keysOf(clock: PlaybackClock, stop: AbortController): (bytes: Uint8Array
   let keys = "";
   return (bytes) => {
     keys += Buffer.from(bytes).toString();
-    if (keys.includes(CTRL_C)) stop.abort();
+    if (hasCtrlC(Buffer.from(keys))) stop.abort();
     for (let match = KEY.exec(keys); match !== null; match = KEY.exec(keys)) {
       const [key, arrow] = match;
       keys = keys.slice(key.length);

@@ -87,6 +87,13 @@ export class DetachScanner {
   }
 }
 
+const CTRL_C = parseDetachKeys("ctrl-c");
+
+/** Whether ctrl-c is among the keys, in any encoding that a program may have asked the terminal for. */
+export function hasCtrlC(input: Uint8Array): boolean {
+  return new DetachScanner(CTRL_C).scan(input).isDetached;
+}
+
 /** The flag, the variable or the default. Throws ConfigError for an invalid variable. */
 export function detachKeysOf(
   given: DetachKeys | undefined,

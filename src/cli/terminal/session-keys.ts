@@ -1,10 +1,9 @@
 // The input side of the user's terminal while a session is shown on it.
-import { DETACH_WINDOW_MS, type DetachKeys, DetachScanner } from "./detach-keys.ts";
+import { DETACH_WINDOW_MS, type DetachKeys, DetachScanner, hasCtrlC } from "./detach-keys.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Unconfirmed input; over that no more is read. Of a pipe each piece is confirmed before the next one, so that none is lost. */
 const MAX_UNANSWERED_BYTES = { keys: 256 * 1024, pipe: 0 };
-const CTRL_C = 0x03;
 const CTRL_D = 0x04;
 const LINE_FEED = 0x0a;
 
@@ -49,7 +48,7 @@ export class SessionKeys implements Disposable {
     clearTimeout(this.#release);
     const { pass, isDetached } = this.#scanner.scan(bytes);
     this.#send(pass);
-    if (isDetached || (this.#options.isReadOnly && pass.includes(CTRL_C))) this.#options.detach();
+    if (isDetached || (this.#options.isReadOnly && hasCtrlC(pass))) this.#options.detach();
     else if (this.#scanner.isHolding) {
       this.#release = setTimeout(() => this.#send(this.#scanner.release()), DETACH_WINDOW_MS);
     }

@@ -1,6 +1,11 @@
+import { once } from "node:events";
+import { mkdtempDisposableSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { ran } from "../run-cli.ts";
+import { runCli } from "../../../../src/cli/program.ts";
+import { cliOf, ran } from "../run-cli.ts";
 
 const HEADER = '{"version":2,"width":80,"height":24}\n';
 
@@ -16,5 +21,20 @@ test.each(["", HEADER, `${HEADER}[0, "o", "hello"]\n`])(
     await expect.poll(() => stdin.readableLength).toBe(0);
     for (const listener of listening()) listener("SIGTERM");
     expect(await played).toEqual({ exitCode: 0, stdout: text.includes("hello") ? "hello" : "", stderr: "" });
+  },
+);
+
+test.each(["\x03", "\x1b[99;5u", "\x1b[27;5;99~"])(
+  "ctrl-c stops a recording of a program that asked for other key encodings: %j",
+  async (ctrlC) => {
+    using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-play-"));
+    const file = join(dir.path, "long.cast");
+    writeFileSync(file, `${HEADER}[0, "o", "\\u001b[>1u"]\n[600, "o", "over"]\n`);
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const stdout = Object.assign(new PassThrough(), { isTTY: true });
+    const played = runCli(cliOf(["play", file], { stdin, stdout }));
+    await once(stdout, "data");
+    stdin.write(ctrlC);
+    expect(await played).toBe(0);
   },
 );

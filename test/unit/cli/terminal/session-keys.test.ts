@@ -58,12 +58,15 @@ describe("on a terminal", () => {
     expect(got).toEqual([0x10]);
   });
 
-  test("a read-only session gets no input, and ctrl-c detaches", async () => {
-    using user = typing({ isReadOnly: true });
-    user.stdin.write("rm -rf\r\x03");
-    await user.detached;
-    expect(user.text).toBe("");
-  });
+  test.each(["\x03", "\x1b[99;5u", "\x1b[27;5;99~"])(
+    "a read-only session gets no input, and ctrl-c detaches, also as %j",
+    async (ctrlC) => {
+      using user = typing({ isReadOnly: true });
+      user.stdin.write(`rm -rf\r${ctrlC}`);
+      await user.detached;
+      expect(user.text).toBe("");
+    },
+  );
 
   test("ctrl-c goes to a session that is not read-only", async () => {
     using user = typing();
