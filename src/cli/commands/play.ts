@@ -104,7 +104,7 @@ async function open(
   if (file?.isDirectory() === false) return createReadStream(source, { signal });
   const { client } = await serverOf(flags, cli);
   try {
-    const { id } = findSession(source, await client.list());
+    const { id } = findSession(source, await client.list(signal));
     return await client.recording(id, { follow: false }, signal);
   } catch (error) {
     // The user may have mistyped the name of a file.

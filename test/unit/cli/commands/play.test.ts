@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { runCli } from "../../../../src/cli/program.ts";
+import { fakeServer } from "../fake-server.ts";
 import { cliOf, ran } from "../run-cli.ts";
 
 const HEADER = '{"version":2,"width":80,"height":24}\n';
@@ -38,3 +39,14 @@ test.each(["\x03", "\x1b[99;5u", "\x1b[27;5;99~"])(
     expect(await played).toBe(0);
   },
 );
+
+test("ctrl-c also stops the search for a session at a server that does not answer", async () => {
+  await using server = await fakeServer(() => ({ status: 200, body: [] }));
+  const asked = once(server.http.removeAllListeners("request"), "request");
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stdout = Object.assign(new PassThrough(), { isTTY: true });
+  const played = runCli(cliOf(["play", "build", "--control-dir", server.controlDir], { stdin, stdout }));
+  await asked;
+  stdin.write("\x03");
+  expect(await played).toBe(0);
+});
