@@ -80,6 +80,10 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   const machine = cordoned?.machine;
   const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, sessionHost ?? false);
   const ended: SessionRecord[] = [];
+  if (sessionHost && given !== undefined) {
+    const message = `--session-host is for this machine alone: leave ${printable(given)} out`;
+    throw new ServiceError("invalid_request", message);
+  }
   for (const session of end ? running : []) {
     // It may have ended and been removed since it was listed.
     if (await client.end(session.id).catch(unless("session_not_found"))) ended.push(session);

@@ -1,3 +1,5 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type FakeAnswer, fakeServer } from "../../fake-server.ts";
 import { record } from "../../record.ts";
@@ -39,4 +41,16 @@ test("drain --session-host does not cordon a server with a URL instead", async (
     stdout: "",
     stderr: "ttyhq: --session-host is asked by its control directory, not by --url\n",
   });
+});
+
+test("drain --session-host does not take the sessions of this machine for those of another one", async () => {
+  await using server = await fakeServer(() => ({ status: 200, body: [record({ id: "one" })] }));
+  symlinkSync(join(server.controlDir, "server.sock"), join(server.controlDir, "host.sock"));
+  const result = await ran(["drain", "--session-host", "build-1", "--control-dir", server.controlDir]);
+  expect(result).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "ttyhq: --session-host is for this machine alone: leave build-1 out\n",
+  });
+  expect(server.requests).toEqual([]);
 });
