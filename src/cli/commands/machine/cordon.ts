@@ -49,7 +49,12 @@ export const addUncordon = query({
 
 const DRAIN_FLAGS = {
   wait: ["--wait", "wait until its running sessions have ended"],
-  deadline: ["--deadline <time>", "how long --wait waits, such as 90s or 2h", span("0s", "365d", "2h"), "1h"],
+  deadline: [
+    "--deadline <time>",
+    "how long --wait, which it implies, waits, such as 90s or 2h",
+    span("0s", "365d", "2h"),
+    "1h",
+  ],
   end: ["--end", "end the sessions that still run then"],
   untilRestart: UNTIL_RESTART,
   sessionHost: ["--session-host", "wait for the session host of the control directory, and cordon nothing"],
@@ -69,21 +74,22 @@ export const addDrain: AddCommand = command({
     ["ttyhq drain --wait --deadline 10m --end", "this machine; ends what still runs after 10 minutes"],
   ],
   flags: DRAIN_FLAGS,
+  extend: (added) => added.options.find(({ long }) => long === "--deadline")?.implies({ wait: true }),
   run: (flags, [machine], cli) => drain(flags, machine, cli),
 });
 
 async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Promise<number> {
   const { wait = false, deadline, end = false, untilRestart, sessionHost, json } = flags;
+  if (sessionHost && given !== undefined) {
+    const message = `--session-host is for this machine alone: leave ${printable(given)} out`;
+    throw new ServiceError("invalid_request", message);
+  }
   const server = await serverOf(flags, cli, "server");
   const client = sessionHost ? hostOf(server) : server.client;
   const cordoned = sessionHost ? undefined : await cordon(client, given, { cordoned: true, untilRestart });
   const machine = cordoned?.machine;
   const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, sessionHost ?? false);
   const ended: SessionRecord[] = [];
-  if (sessionHost && given !== undefined) {
-    const message = `--session-host is for this machine alone: leave ${printable(given)} out`;
-    throw new ServiceError("invalid_request", message);
-  }
   for (const session of end ? running : []) {
     // It may have ended and been removed since it was listed.
     if (await client.end(session.id).catch(unless("session_not_found"))) ended.push(session);

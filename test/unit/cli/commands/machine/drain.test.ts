@@ -54,3 +54,13 @@ test("drain --session-host does not take the sessions of this machine for those 
   });
   expect(server.requests).toEqual([]);
 });
+
+test("drain --deadline waits, so that --end ends no session before it", async () => {
+  const lists = [[record({ id: "one" })]];
+  await using server = await fakeServer((request) =>
+    request === "POST /api/cordon" ? CORDONED : { status: 200, body: lists.shift() ?? [] },
+  );
+  const result = await ran(["drain", "--deadline", "10m", "--end", "--control-dir", server.controlDir]);
+  expect(result).toEqual({ exitCode: 0, stdout: "box runs no sessions\n", stderr: "" });
+  expect(server.requests).toEqual(["POST /api/cordon", "GET /api/sessions", "GET /api/sessions"]);
+});
