@@ -1,7 +1,8 @@
 import { parseHostConfig } from "../../config/config.ts";
+import { ConfigError } from "../../config/config-error.ts";
 import { machineLabel } from "../../config/options/value.ts";
-import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { absolutePath } from "../../config/sources/given.ts";
+import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { command, REPEATABLE, type Values } from "../command.ts";
@@ -50,6 +51,9 @@ export const addRun = command({
 });
 
 async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {
+  if (flags.json && !flags.detach) {
+    throw new ConfigError(["--json is for --detach alone: give that, too, or leave it out"]);
+  }
   const server = await serverOf(flags, cli);
   const detachKeys = detachKeysOf(flags.detachKeys, cli.env);
   const { machine, machineLabel: labels } = flags;

@@ -87,6 +87,7 @@ describe("a usage error exits with 2 and is reported in one line", () => {
     [["ls", "extra"], "too many arguments for 'ls'. Expected 0 arguments but got 1: extra."],
     [["attach"], "missing required argument 'session'"],
     [["run"], "missing required argument 'command'"],
+    [["run", "--json", "--", "true"], "--json is for --detach alone: give that, too, or leave it out"],
     [["kill", "--signal", "SIGFOO", "a"], /'SIGFOO' is invalid\. It must be one of SIGHUP, /],
     [["play", "--speed", "0", "a"], /'0' is invalid\. It must be a number above 0/],
     [["audit", "list", "--since", "999999999999w"], /It must be a date, or a time ago/],
@@ -202,12 +203,6 @@ test("bash completes a name of shell syntax as a word, and executes none of it",
   expect(completed.trimEnd().split("\n")).toEqual(names);
 });
 
-describe("serve", () => {
-  /** A server that gets SIGTERM as soon as it serves. */
-  function stoppedServer(loginLink: string | undefined) {
-    const seen = { configs: [] as Config[], stops: 0 };
-    const startServer = async (config: Config): Promise<RunningServer> => {
-      seen.configs.push(config);
 test.each([
   ["ENOSPC", 1, "ttyhq: ENOSPC, write\n"],
   ["EPIPE", 0, ""],
@@ -219,6 +214,12 @@ test.each([
   expect(String(stderr.read() ?? "")).toBe(message);
 });
 
+describe("serve", () => {
+  /** A server that gets SIGTERM as soon as it serves. */
+  function stoppedServer(loginLink: string | undefined) {
+    const seen = { configs: [] as Config[], stops: 0 };
+    const startServer = async (config: Config): Promise<RunningServer> => {
+      seen.configs.push(config);
       setImmediate(() => process.emit("SIGTERM", "SIGTERM"));
       return {
         url: "http://localhost:4020",
