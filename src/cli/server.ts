@@ -39,6 +39,10 @@ export type Server = {
 /** Does not connect yet. "any": the session host may replace a missing local server. */
 export async function serverOf(flags: ServerFlags, cli: Cli, who: "any" | "server" = "any"): Promise<Server> {
   const isLocal = (flags.controlDir ?? flags.config) !== undefined;
+  if (isLocal && flags.url) {
+    const other = flags.controlDir === undefined ? "--config" : "--control-dir";
+    throw new ConfigError([`--url and ${other} name two servers: give one of them`]);
+  }
   // An empty variable is none.
   const url = flags.url ?? (isLocal ? "" : cli.env.TTYHQ_URL);
   return url ? distantServer(url, cli) : localServer(await localControlDir(flags, cli), cli, who);

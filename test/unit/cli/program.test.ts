@@ -88,6 +88,11 @@ describe("a usage error exits with 2 and is reported in one line", () => {
     [["attach"], "missing required argument 'session'"],
     [["run"], "missing required argument 'command'"],
     [["run", "--json", "--", "true"], "--json is for --detach alone: give that, too, or leave it out"],
+    [
+      ["ls", "--url", "http://x", "--control-dir", "/d"],
+      "--url and --control-dir name two servers: give one",
+    ],
+    [["kill", "--url", "http://x", "--config", "/c", "a"], "--url and --config name two servers: give one"],
     [["kill", "--signal", "SIGFOO", "a"], /'SIGFOO' is invalid\. It must be one of SIGHUP, /],
     [["play", "--speed", "0", "a"], /'0' is invalid\. It must be a number above 0/],
     [["audit", "list", "--since", "999999999999w"], /It must be a date, or a time ago/],
