@@ -105,6 +105,23 @@ describe("ttyhq run", () => {
     expect((await installation.ttyhq(["ls"])).stdout).toMatch(/full +running/);
   });
 
+  test("is raw again, with the session's screen, when it goes on after a stop", async () => {
+    await using installation = await Installation.make();
+    await using terminal = await Tmux.open(SIZE, installation.env);
+    await terminal.enter(`cd ${installation.directory}; clear`);
+    await terminal.enter(`sh -c 'echo $$ > pid; exec $TTYHQ run -- ${INNER}'`);
+    await terminal.enter("PS1='inner> '; clear");
+    await terminal.shows(/^inner> $/m);
+    const pid = await readFile(join(installation.directory, "pid"), "utf8");
+    process.kill(Number(pid), "SIGTSTP");
+    await terminal.shows("Stopped");
+    await terminal.enter(`clear; fg; echo "code $?"`);
+    await terminal.shows(/^inner> $/m);
+    await terminal.press("C-c");
+    await terminal.enter("exit 5");
+    await terminal.shows("code 5");
+  });
+
   test("leaves the program alone when the terminal is closed, and ends itself", async () => {
     await using installation = await Installation.make();
     {

@@ -2,8 +2,11 @@ import { constants } from "node:os";
 
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** Until disposed, these signals call the listener instead of ending the process. */
-export function onSignals(names: readonly StopSignal[], listener: (signal: StopSignal) => void): Disposable {
+/** Until disposed, these signals call the listener, and those that end a process do not. */
+export function onSignals<Name extends NodeJS.Signals>(
+  names: readonly Name[],
+  listener: (signal: Name) => void,
+): Disposable {
   for (const name of names) process.on(name, listener);
   return {
     [Symbol.dispose]: () => {

@@ -95,7 +95,11 @@ async function untilEnd(
   const readKeys = (): void => void scope.use(sessionKeys(options, screen, end));
   scope.use(watchLink(socket, linkEvents(screen, size, end)));
   // Keys also detach while the screen is awaited. The end of a pipe detaches only from a screen that was shown.
-  if (terminal.isInteractive) readKeys();
+  if (terminal.isInteractive) {
+    readKeys();
+    // A shell has written to the screen. If the new one does not arrive, that one stays.
+    scope.use(onSignals(["SIGCONT"], () => void screen.draw().catch(() => undefined)));
+  }
   if (command === "attach") {
     await size.send();
     await screen.draw();

@@ -1,5 +1,6 @@
 import { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { InputStream, OutputStream } from "../process-context.ts";
+import { onSignals } from "./signals.ts";
 import { AlternateScreen, LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "./terminal-modes.ts";
 
 /** Buffered output above which `isFull`. */
@@ -30,10 +31,22 @@ export class Terminal {
     return this.isScreen && size.success ? size.data : undefined;
   }
 
+  /** Until disposed, also when the process goes on after a stop, during which a shell has set its own modes. */
   raw(): Disposable {
     if (!this.isInteractive) return { [Symbol.dispose]: () => undefined };
-    this.#input.setRawMode?.(true);
-    return { [Symbol.dispose]: () => void this.#input.setRawMode?.(false) };
+    const set = (isRaw: boolean): void => void this.#input.setRawMode?.(isRaw);
+    set(true);
+    const continued = onSignals(["SIGCONT"], () => {
+      // Node does not set the mode that it set last.
+      set(false);
+      set(true);
+    });
+    return {
+      [Symbol.dispose]: () => {
+        continued[Symbol.dispose]();
+        set(false);
+      },
+    };
   }
 
   /** `ended`: end of a pipe, or the terminal was closed. Disposing lets the process end. */
