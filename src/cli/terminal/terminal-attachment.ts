@@ -54,11 +54,20 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
   const { cli, server, session, command, isQuiet } = options;
   const name = printable(session.name);
   const notice = (text: string): void => void (isQuiet || cli.stderr.write(text));
+  const keepsRunning = (): void =>
+    notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${session.id}]\n`);
   using socket = await server.connect(command);
-  const { exitCode, hasExited } = await shown({ ...options, socket, terminal: new Terminal(cli) });
-  if (!hasExited) notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${session.id}]\n`);
-  else if (command === "attach") notice(`[${name} ended with ${exitCode}]\n`);
-  return exitCode;
+  try {
+    const { exitCode, hasExited } = await shown({ ...options, socket, terminal: new Terminal(cli) });
+    if (!hasExited) keepsRunning();
+    else if (command === "attach") notice(`[${name} ended with ${exitCode}]\n`);
+    return exitCode;
+  } catch (error) {
+    // The user has not seen the id of the new session yet.
+    const isGone = error instanceof ServiceError && error.code === "session_not_found";
+    if (command === "run" && !isGone) keepsRunning();
+    throw error;
+  }
 }
 
 async function shown(options: Options): Promise<AttachmentEnd> {

@@ -131,6 +131,25 @@ describe("a server that does not answer", () => {
   });
 });
 
+test("a program that was started is named when its session cannot be shown", async () => {
+  const refused = new ServiceError("forbidden", "no WebSocket here");
+  const stderr = new PassThrough();
+  const ended = attachTerminal({
+    ...{ cli: cliOf([], { stderr }), command: "run", isReadOnly: false, isQuiet: false },
+    server: {
+      client: createClient(() => Promise.reject(new Error("no request is made"))),
+      connect: async () =>
+        new SessionSocket({ clientName: "test", version: "1.2.3", open: () => Promise.reject(refused) }),
+      answers: async () => true,
+      ...{ name: "here", controlDir: "/there" },
+    },
+    session: { id: "7f3a", name: "make", cols: 80, rows: 24 },
+    detachKeys: parseDetachKeys("none"),
+  });
+  await expect(ended).rejects.toThrow("no WebSocket here");
+  expect(String(stderr.read())).toBe("\r\n[make keeps running; back to it with: ttyhq attach 7f3a]\n");
+});
+
 describe("input from a pipe", () => {
   /** `ttyhq run` with pipes, on session "a"; `ended` resolves when it is stopped or fails. */
   function piped() {
