@@ -13,6 +13,8 @@ export const DETACH_WINDOW_MS = 500;
 
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array();
+/** Kitty's modifiers of a key with ctrl: alone, with caps lock, with num lock, with both. */
+const KITTY_CTRL = [5, 69, 133, 197];
 const CTRL = /^ctrl-([a-z@[\\\]^_])$/;
 
 /**
@@ -34,7 +36,7 @@ function keyOf(word: string): Key {
     // Plain, in the kitty protocol, and with xterm's modifyOtherKeys.
     return [
       Uint8Array.of(code & 0x1f),
-      encoder.encode(`\x1b[${code};5u`),
+      ...KITTY_CTRL.map((modifiers) => encoder.encode(`\x1b[${code};${modifiers}u`)),
       encoder.encode(`\x1b[27;5;${code}~`),
     ];
   }

@@ -47,12 +47,13 @@ describe("the scanner", () => {
     expect(pieces.at(-1)?.isDetached).toBe(true);
   });
 
-  test.each(["\x1b[92;5u\x1b[92;5u", "\x1b[27;5;92~\x1b[27;5;92~", "\x1c\x1b[92;5u"])(
-    "knows the keys in the encodings that programs ask for: %j",
-    (typed) => {
-      expect(scannerOf(DEFAULT_DETACH_KEYS).scan(bytes(typed)).isDetached).toBe(true);
-    },
-  );
+  test.each([
+    ...["\x1b[92;5u\x1b[92;5u", "\x1b[27;5;92~\x1b[27;5;92~", "\x1c\x1b[92;5u"],
+    // With caps lock, with num lock, with both.
+    ...["\x1b[92;69u\x1b[92;69u", "\x1b[92;133u\x1b[92;133u", "\x1b[92;197u\x1b[92;197u"],
+  ])("knows the keys in the encodings that programs ask for: %j", (typed) => {
+    expect(scannerOf(DEFAULT_DETACH_KEYS).scan(bytes(typed)).isDetached).toBe(true);
+  });
 
   test("passes the same bytes however the input is split", () => {
     const typed = fc.array(fc.constantFrom(0x10, 0x11, 0x61, 0x1b, 0xc3), { maxLength: 30 });
