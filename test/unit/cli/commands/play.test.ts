@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { runCli } from "../../../../src/cli/program.ts";
+import { REQUEST_TIMEOUT_MS } from "../../../../src/protocol/limits.ts";
 import { fakeServer } from "../fake-server.ts";
 import { cliOf, ran } from "../run-cli.ts";
 
@@ -47,6 +48,8 @@ test("ctrl-c also stops the search for a session at a server that does not answe
   const stdout = Object.assign(new PassThrough(), { isTTY: true });
   const played = runCli(cliOf(["play", "build", "--control-dir", server.controlDir], { stdin, stdout }));
   await asked;
+  const stopped = performance.now();
   stdin.write("\x03");
   expect(await played).toBe(0);
+  expect(performance.now() - stopped).toBeLessThan(REQUEST_TIMEOUT_MS / 2);
 });
