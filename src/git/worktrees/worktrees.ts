@@ -153,7 +153,8 @@ async function checkOut(main: Git, branch: string): Promise<void> {
   if (known.size === 0 && remotes.length !== 1) {
     throw new ServiceError("branch_not_found", `there is no branch ${branch}`);
   }
-  await main.write("switch", known.size > 0 ? "--no-guess" : "--guess", branch);
+  // git overwrites ignored files, such as `.env`, by default.
+  await main.write("switch", "--no-overwrite-ignore", known.size > 0 ? "--no-guess" : "--guess", branch);
 }
 
 /**

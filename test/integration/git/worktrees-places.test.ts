@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink } from "node:fs/promises";
+import { mkdir, readFile, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findRepository } from "../../../src/git/repository.ts";
@@ -277,5 +277,22 @@ describe("what is broken", () => {
       branch: "refs/heads/other",
       stats: undefined,
     });
+  });
+});
+
+describe("changes", () => {
+  test("of the branch leave a file that git ignores, and that the branch has", async () => {
+    const repository = await fresh();
+    const file = join(repository, ".env");
+    await room.git(repository, "switch", "--quiet", "--create", "next");
+    await room.write(file, "theirs\n");
+    await room.commit(repository);
+    await room.git(repository, "switch", "--quiet", "main");
+    await room.append(join(repository, ".git/info/exclude"), ".env\n");
+    await room.write(file, "mine\n");
+    await expect(service().switchTo(repository, "next", {})).rejects.toMatchObject({
+      code: "uncommitted_changes",
+    });
+    expect(await readFile(file, "utf8")).toBe("mine\n");
   });
 });
