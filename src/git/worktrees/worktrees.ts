@@ -72,7 +72,7 @@ export class Worktrees {
   ): Promise<string> {
     return await this.#change(path, caller, async (git, repository) => {
       const removed = await removeWorktree(git, repository, removal);
-      await this.#parts.follow.changed(repository.commonDir);
+      await this.#tellFollow(repository);
       return removed;
     });
   }
@@ -89,7 +89,7 @@ export class Worktrees {
       if (run.code !== 0) throw gitError("worktree prune", run);
       const left = new Set((await readWorktrees(git, repository)).map((entry) => entry.path));
       const paths = before.map((entry) => entry.path).filter((one) => !left.has(one));
-      if (paths.length > 0) await this.#parts.follow.changed(repository.commonDir);
+      if (paths.length > 0) await this.#tellFollow(repository);
       return { paths, output: `${run.stdout}${run.stderr}`.trim() };
     });
   }
@@ -113,6 +113,11 @@ export class Worktrees {
       else await this.#parts.follow.enable({ repoPath: main.cwd, branch, user: caller.user ?? "" });
       return { branch, isFollowing: holder !== undefined };
     });
+  }
+
+  /** The change is made, whether or not follow mode can check it now: it repeats a failed check. */
+  async #tellFollow({ commonDir }: Repository): Promise<void> {
+    await this.#parts.follow.changed(commonDir).catch(() => undefined);
   }
 
   /** Runs changes of a repository one after the other; each empties the cache. */
