@@ -149,20 +149,26 @@ export class FollowedRepository implements AsyncDisposable {
     this.#next ??= this.#mutex.take(async () => {
       this.#next = undefined;
       const user = this.#user;
-      if (user !== undefined) await this.#sync(user);
+      if (user !== undefined) await this.#sync(user).catch((error: unknown) => this.#failed(error));
     });
     await this.#next;
   }
 
-  /** The repository may have changed. A failed check is repeated. */
+  /** The repository may have changed. */
   hint(): void {
-    this.check().catch((error: unknown) => {
-      if (this.#user === undefined) return;
+    // A failed check is repeated.
+    this.check().catch(() => undefined);
+  }
+
+  /** Whoever asked for the check: nothing else may tell of this change. */
+  #failed(error: unknown): never {
+    if (this.#user !== undefined) {
       if (!this.#seen.isFailing)
         this.#parts.log.warn({ repoPath: this.#path, error }, "follow mode failed: it is tried again");
       this.#seen.isFailing = true;
       this.#retry.start();
-    });
+    }
+    throw error;
   }
 
   /** Completes work that has begun. */
