@@ -101,13 +101,10 @@ export class GitWorker implements AsyncDisposable {
     return await (await this.#peer()).call(WORKER.call, call, signal);
   }
 
-  /** Starts the process: its follow mode and its status need it. A failed start is repeated. */
+  /** Starts the process: its follow mode and its status need it. */
   resume(): void {
-    this.#started().catch((error: unknown) => {
-      if (this.#isClosed) return;
-      if (!this.#restart.isStarted) this.#parts.log.warn({ error }, "git worker not started");
-      if (this.#isNeeded) this.#restart.start();
-    });
+    // `#started` repeats a failed start.
+    this.#started().catch(() => undefined);
   }
 
   enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
@@ -158,9 +155,17 @@ export class GitWorker implements AsyncDisposable {
       return Promise.reject(new ServiceError("shutting_down", "the server is shutting down"));
     this.#starting ??= this.#start().catch((error: unknown) => {
       this.#starting = undefined;
+      this.#notStarted(error);
       throw error;
     });
     return this.#starting;
+  }
+
+  /** Whoever asked for the start: follow mode and status need the process as well. */
+  #notStarted(error: unknown): void {
+    if (this.#isClosed || !this.#isNeeded) return;
+    if (!this.#restart.isStarted) this.#parts.log.warn({ error }, "git worker not started");
+    this.#restart.start();
   }
 
   async #start(): Promise<Running> {
