@@ -18,7 +18,7 @@ import {
 } from "../git-limits.ts";
 import type { FollowHooks, HooksPlan } from "../hooks/follow-hooks.ts";
 import { EVENT_FILE } from "../hooks/hook-script.ts";
-import { findRepository, type Repository } from "../repository.ts";
+import { findRepository, type Repository, requireRepository } from "../repository.ts";
 import {
   type Check,
   carryOut,
@@ -197,10 +197,9 @@ export class FollowedRepository implements AsyncDisposable {
     const main = git.at(this.#path);
     const settings = await readFollowSettings(main);
     try {
-      await list.set({ ...entry, hookFolders: hooks.folders.map(({ path }) => path) });
+      await this.#install(user, hooks, repository.commonDir);
       const { worktreePath, state } = check;
       await writeFollowSettings(main, { worktreePath, branch: state.main.branch });
-      await this.#parts.hooks.install(hooks, repository.commonDir);
     } catch (error) {
       const restored =
         settings === undefined ? clearFollowSettings(main) : writeFollowSettings(main, settings);
@@ -209,6 +208,23 @@ export class FollowedRepository implements AsyncDisposable {
       await (before === undefined ? this.#forget(repository) : list.set(before)).catch(() => undefined);
       throw error;
     }
+  }
+
+  /** In place of the hooks of an earlier worktree, or of an earlier path: their folders may be in the tree. */
+  async #install(user: string, plan: HooksPlan, commonDir: string): Promise<void> {
+    const { list, hooks } = this.#parts;
+    const former = list.get(this.#path)?.hookFolders;
+    const hookFolders = plan.folders.map(({ path }) => path);
+    await list.set({ repoPath: this.#path, user, hookFolders });
+    await hooks.install(plan, commonDir, former);
+  }
+
+  /** The path in the settings is changed last: until then the next check tries again. */
+  async #moved(user: string, git: Git, worktreePath: string): Promise<void> {
+    const repository = await requireRepository(git);
+    const plan = await this.#parts.hooks.plan(git, repository, worktreePath);
+    await this.#install(user, plan, repository.commonDir);
+    await writeFollowPath(git, worktreePath);
   }
 
   /** Ends follow mode. `undefined`: the repository is gone. */
@@ -258,7 +274,7 @@ export class FollowedRepository implements AsyncDisposable {
   async #round(user: string, git: Git, settings: FollowSettings): Promise<End> {
     const check = await checkTwice(git, settings);
     if (check === undefined) return "waiting";
-    if (check.worktreePath !== settings.worktreePath) await writeFollowPath(git, check.worktreePath);
+    if (check.worktreePath !== settings.worktreePath) await this.#moved(user, git, check.worktreePath);
     const { worktree } = check.state;
     if (check.actions.length === 0) {
       if (!this.#seen.isSettled) await forgetStale(git, check.state);

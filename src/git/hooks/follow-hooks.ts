@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join, relative } from "node:path";
 import { Mutex } from "../../lib/async/mutex.ts";
 import { succeeded } from "../../lib/async/succeeded.ts";
 import { replaceFile } from "../../lib/fs/atomic-file.ts";
-import type { FollowList } from "../follow/list.ts";
+import type { FollowEntry, FollowList } from "../follow/list.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
 import { isWritable, permitted, readFound } from "./files.ts";
@@ -42,11 +42,16 @@ export class FollowHooks {
     return { steps: steps.flat(), folders: all.filter(({ isDenied }) => !isDenied), tops };
   }
 
-  /** Installs planned hooks. The repository must be in the list. */
-  async install({ folders, tops }: HooksPlan, commonDir: string): Promise<void> {
+  /** Installs planned hooks, and removes those in `former` folders. The repository must be in the list. */
+  async install(
+    { folders, tops }: HooksPlan,
+    commonDir: string,
+    former: readonly string[] = [],
+  ): Promise<void> {
     await this.#inTurn(async () => {
       await excludeHooks(commonDir, excludePatterns(folders, tops));
       for (const folder of folders) await installHooks(folder, this.#target);
+      await removeUnused(former, this.#list.entries);
     });
   }
 
@@ -57,9 +62,7 @@ export class FollowHooks {
   async remove(mainRoot: string, commonDir: string | undefined): Promise<void> {
     await this.#inTurn(async () => {
       const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
-      const used = new Set(others.flatMap(({ hookFolders }) => hookFolders));
-      for (const folder of this.#list.get(mainRoot)?.hookFolders ?? [])
-        if (!used.has(folder)) await removeHooks(folder);
+      await removeUnused(this.#list.get(mainRoot)?.hookFolders ?? [], others);
       if (commonDir !== undefined) await excludeHooks(commonDir, []);
       await this.#list.delete(mainRoot);
     });
@@ -68,6 +71,12 @@ export class FollowHooks {
   #inTurn(work: () => Promise<void>): Promise<void> {
     return this.#mutex.take(() => permitted(work));
   }
+}
+
+/** Removes our hooks from the folders that none of the entries uses. */
+async function removeUnused(folders: readonly string[], entries: readonly FollowEntry[]): Promise<void> {
+  const used = new Set(entries.flatMap(({ hookFolders }) => hookFolders));
+  for (const folder of folders) if (!used.has(folder)) await removeHooks(folder);
 }
 
 /** The hook folders of the trees with these tops, without duplicates. */
