@@ -28,7 +28,7 @@ export async function fastForward(
   for (;;) {
     const refusal = await mergeTrees(git, from, to);
     if (refusal !== undefined) {
-      await detachInPlace(git, move.branch, from);
+      await detachInPlace(git, move.branch, { from, to });
       return refusal;
     }
     // Fails if the branch has moved on, which the next round handles.
@@ -118,11 +118,21 @@ async function headBefore(
   return at === -1 ? undefined : steps[at + 1]?.head || undefined;
 }
 
-/** Detaches HEAD at the commit of the files: no file changes, and a commit there reverts nothing on the branch. */
-async function detachInPlace(git: Git, branch: string, commit: string): Promise<void> {
+/**
+ * Detaches HEAD at the commit of the files: no file changes, and a commit there reverts nothing on the branch. Throws if
+ * the branch is not at `to` any more: the files may be those of a commit that was made in this tree meanwhile.
+ */
+async function detachInPlace(
+  git: Git,
+  branch: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
   if ((await currentBranch(git)) !== branch) return;
-  await git.write("update-ref", DETACHED_REF, commit);
-  await git.write("update-ref", "--no-deref", "-m", "ttyhq: left behind", "HEAD", commit);
+  await git.write("update-ref", DETACHED_REF, from);
+  const run = await git.tryWrite(["update-ref", "--no-deref", "-m", "ttyhq: left behind", "HEAD", from, to]);
+  if (run.code === 0) return;
+  await forgetDetached(git);
+  throw gitError("update-ref", run);
 }
 
 /** The same at the end of follow mode, unless the tree has left the branch meanwhile. */
