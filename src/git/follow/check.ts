@@ -106,7 +106,7 @@ export async function checkTwice(git: Git, settings: FollowSettings): Promise<Ch
 }
 
 async function checkOnce(git: Git, settings: FollowSettings, event: FollowEvent): Promise<Check> {
-  const found = await readFollowState(git, settings);
+  const found = await readFollowState(git, settings, event);
   return { ...found, actions: decide(found.state, event) };
 }
 

@@ -22,7 +22,10 @@ export type Tree = {
 
 export type FollowState = {
   readonly main: Tree;
-  /** "away": its folder is not there, and it is locked, as on a disk that is not plugged in. */
+  /**
+   * "away": its folder is not there, and it is locked, as on a disk that is not plugged in. When follow mode is disabled also
+   * one that cannot be read.
+   */
   readonly worktree: Tree | "away" | "gone";
   /** The branch that both were on when they last agreed. */
   readonly branch: string | undefined;
@@ -88,9 +91,9 @@ export function decide(state: FollowState, event: FollowEvent): readonly Action[
  * worktree.
  */
 function releasing({ main, worktree, branch }: FollowState): readonly Action[] {
-  if (typeof worktree === "string" || main.branch === undefined) return [];
+  if (worktree === "gone" || main.branch === undefined) return [];
   const commit = main.at ?? main.head;
-  const isShared = main.branch === worktree.branch || main.branch === branch;
+  const isShared = main.branch === branch || (worktree !== "away" && main.branch === worktree.branch);
   return isShared && commit !== undefined ? [{ kind: "release", commit }] : [];
 }
 

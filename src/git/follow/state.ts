@@ -7,7 +7,7 @@ import type { Git } from "../git.ts";
 import { requireRepository } from "../repository.ts";
 import { commitOf } from "../worktrees/branches.ts";
 import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
-import type { FollowState, Tree } from "./decide.ts";
+import type { FollowEvent, FollowState, Tree } from "./decide.ts";
 import type { FollowSettings } from "./settings.ts";
 import { unfinishedWork } from "./unfinished-work.ts";
 
@@ -27,13 +27,25 @@ export type FoundState = {
   readonly isListed: boolean;
 };
 
-/** `git`: in the main tree. Throws as `Git.read` does. */
-export async function readFollowState(git: Git, settings: FollowSettings): Promise<FoundState> {
+/** `git`: in the main tree. Throws as `Git.read` does; "disable" needs the main tree only. */
+export async function readFollowState(
+  git: Git,
+  settings: FollowSettings,
+  event: FollowEvent,
+): Promise<FoundState> {
   const [main, ...linked] = await readWorktrees(git, await requireRepository(git));
   if (main === undefined)
     throw new ServiceError("not_a_repository", `git lists no working tree at ${git.cwd}`);
   const entry = followedEntry(linked, settings);
-  const [mainTree, worktree] = await Promise.all([readTree(git, main), readWorktree(git, entry)]);
+  // git refuses to read the worktree of another owner, for example.
+  const ifUnreadable = (error: unknown): "away" => {
+    if (event === "disable") return "away";
+    throw error;
+  };
+  const [mainTree, worktree] = await Promise.all([
+    readTree(git, main),
+    readWorktree(git, entry).catch(ifUnreadable),
+  ]);
   return {
     state: { main: mainTree, worktree, branch: settings.branch },
     worktreePath: entry?.path ?? settings.worktreePath,

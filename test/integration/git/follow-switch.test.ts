@@ -156,6 +156,22 @@ describe("turned off", () => {
     expect(await exists(join(main.path, ".git/hooks/post-commit"))).toBe(false);
   });
 
+  test("it is off although git cannot read the worktree, and the main tree releases the branch", async () => {
+    await using repository = await FollowRepository.following();
+    const { main, directory } = repository;
+    const broken = join(main.path, ".git/worktrees/tree/commondir");
+    const kept = join(directory, "commondir");
+    await rename(broken, kept);
+    expect(await repository.disable()).toMatchObject({ success: true, enabled: false });
+    await rename(kept, broken);
+    expect([await main.branch(), await main.status(), await repository.isFollowed()]).toEqual([
+      "",
+      "",
+      false,
+    ]);
+    expect(await exists(join(main.path, ".git/hooks/post-commit"))).toBe(false);
+  });
+
   test("by hand, in the repository's config, it is off as well", async () => {
     await using repository = await FollowRepository.following();
     await repository.main.git("config", "--unset", "ttyhq.followWorktree");

@@ -250,6 +250,12 @@ const RULES: readonly Row[] = [
     [end("asked")],
   ],
   [
+    "turned off while the worktree is away, the main tree lets go of the shared branch",
+    state(on("feature"), "away"),
+    disable,
+    [{ kind: "release", commit: A }, end("asked")],
+  ],
+  [
     "turned off without a worktree, nothing else happens",
     state(on("feature"), "gone"),
     disable,
