@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, normalize } from "node:path";
-import { ServiceError } from "../../protocol/errors.ts";
+import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 import { removeEmptyFolder } from "../hooks/files.ts";
 import { type Repository, requireRepository } from "../repository.ts";
@@ -46,8 +46,8 @@ export async function addWorktree(
   try {
     await make(git, plan);
   } catch (error) {
-    const isOthers = error instanceof ServiceError && OTHERS.has(error.code);
-    if (!isOthers) await undo(git, plan);
+    const code = error instanceof ServiceError ? error.code : "git_failed";
+    if (!OTHERS.has(code)) await undo(git, plan, code);
     for (const folder of missing) await removeEmptyFolder(folder);
     throw error;
   }
@@ -72,8 +72,9 @@ async function make(git: Git, plan: Plan): Promise<void> {
     await git.at(repository.root).write("worktree", "add", ...what);
   } catch (error) {
     // The post-checkout hook comes last: if it fails or takes too long, the tree is complete.
-    const isMade = (await newEntries(git, plan)).some(({ locked }) => locked !== BEING_MADE);
-    if (!isMade) throw error;
+    const made = (await newEntries(git, plan)).filter(({ locked }) => locked !== BEING_MADE);
+    // One on another branch is another process's.
+    if (!made.some((entry) => entry.branch === branch)) throw error;
   }
 }
 
@@ -109,10 +110,12 @@ function missingFolders(path: string): readonly string[] {
   return folders;
 }
 
-async function undo(git: Git, plan: Plan): Promise<void> {
+async function undo(git: Git, plan: Plan, code: ErrorCode): Promise<void> {
   const { repository, branch, start } = plan;
   const common = git.at(repository.commonDir);
-  for (const { path, locked } of await newEntries(git, plan)) {
+  // At a taken path git has made the branch at most: another process may be making the worktree there.
+  const begun = code === "worktree_path_exists" ? [] : await newEntries(git, plan);
+  for (const { path, locked } of begun) {
     if (locked !== BEING_MADE) continue;
     await common.tryWrite(["worktree", "remove", "--force", "--force", "--", path]);
   }

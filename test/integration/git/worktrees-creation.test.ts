@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { GitProgram } from "../../../src/git/git.ts";
 import { Worktrees } from "../../../src/git/worktrees/worktrees.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { GitServer } from "./git-server.ts";
@@ -149,6 +150,34 @@ describe("POST /api/worktrees", () => {
     await opened.write("go\n");
     await expect(adding).rejects.toMatchObject({ code: "git_failed" });
     expect(await traces(repository)).toEqual(before);
+  });
+
+  test.each([
+    // git locks a worktree for that reason while it checks the files out.
+    ["is making", "lock --reason initializing"],
+    ["has just made", "unlock"],
+  ])("leaves a worktree that another process %s at that path", async (_, then) => {
+    const repository = await fresh();
+    const [bin, path] = [room.at(`bin${names}`), room.at(`r${names}-both`)];
+    const { PATH } = room.env;
+    await room.script(
+      join(bin, "git"),
+      `export PATH='${PATH}'
+      case "$*" in *"worktree add"*)
+        git -C '${repository}' worktree add --quiet -b other '${path}' >/dev/null 2>&1
+        git -C '${repository}' worktree ${then} '${path}' 2>/dev/null ;;
+      esac
+      exec git "$@"`,
+    );
+    const worktrees = new Worktrees({
+      program: new GitProgram({ env: { ...room.env, PATH: `${bin}:${PATH}` } }),
+      follow: { enable: async () => {}, changed: async () => {} },
+      now: () => performance.now(),
+    });
+    const adding = worktrees.add(repository, { branch: "new", path }, {});
+    await expect(adding).rejects.toMatchObject({ code: "worktree_path_exists" });
+    expect(await room.git(path, "branch", "--show-current")).toBe("other");
+    expect(await room.git(repository, "branch", "--list", "new")).toBe("");
   });
 
   test("is not undone by a post-checkout hook that fails", async () => {
