@@ -122,6 +122,34 @@ describe("repositories of all kinds", () => {
     expect(await exists(join(main.path, ".husky/_/post-checkout"))).toBe(false);
   });
 
+  test("hooks in a folder of each tree leave a worktree when another one is followed", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree, directory } = repository;
+    await main.git("config", "core.hooksPath", ".own");
+    await main.git("worktree", "add", "--quiet", "-b", "next", join(directory, "next"));
+    await repository.enable();
+    expect(await exists(join(tree.path, ".own/post-commit"))).toBe(true);
+    await repository.enable("next");
+    await repository.disable();
+    expect(await exists(join(tree.path, ".own"))).toBe(false);
+    expect(await exists(join(directory, "next/.own"))).toBe(false);
+    await main.git("worktree", "remove", tree.path);
+  });
+
+  test("hooks in a folder of each tree leave a worktree that was moved", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree, directory } = repository;
+    await main.git("config", "core.hooksPath", ".own");
+    await repository.enable();
+    const moved = join(directory, "moved");
+    await main.git("worktree", "move", tree.path, moved);
+    await repository.settled();
+    expect(await exists(join(moved, ".own/post-commit"))).toBe(true);
+    await repository.disable();
+    expect(await exists(join(moved, ".own"))).toBe(false);
+    await main.git("worktree", "remove", moved);
+  });
+
   test("hooks that are files of the repository are left alone, and it is followed all the same", async () => {
     await using repository = await FollowRepository.make();
     const { main, tree } = repository;

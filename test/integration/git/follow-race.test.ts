@@ -129,6 +129,31 @@ test("so is one that was made when it had the files, and not the branch yet", as
   await isKept(repository);
 });
 
+test("a commit on old files is reported that was made just before the main tree left the branch", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree, directory } = repository;
+  const program = join(directory, "cleaning");
+  await writeFile(program, `#!/bin/sh\n${await committer(repository, main)}\nexec cat\n`);
+  await chmod(program, 0o755);
+  await repository.restart(async () => {
+    await tree.commit("shared.txt", "theirs\n");
+    await main.write("shared.txt", "mine\n");
+    await main.git("config", "filter.cleaning.clean", program);
+    await main.write(".git/info/attributes", "shared.txt filter=cleaning\n");
+  });
+  const titles: string[] = [];
+  const told = (): readonly string[] => {
+    titles.push(...repository.told().map(({ title }) => title));
+    return titles;
+  };
+  await expect.poll(told).toContain("Commit On Old Files");
+  await repository.settled();
+  expect(await main.git("log", "-1", "--format=%s")).toBe("meanwhile");
+  expect([await main.branch(), await main.head(), await main.read("shared.txt")]).toEqual([
+    ...["feature", await tree.head(), "mine\n"],
+  ]);
+});
+
 test("a detached main tree at the branch's commit checks out the branch", async () => {
   await using repository = await FollowRepository.make();
   const { main, tree } = repository;

@@ -27,6 +27,19 @@ test("a failed check is repeated automatically", async () => {
   await expect.poll(() => main.read("new.txt")).toBe("new\n");
 });
 
+test("so is one that a hook has asked for, when nothing else reports the change", async () => {
+  await using repository = await FollowRepository.following();
+  const { main } = repository;
+  await atRest(repository);
+  // Nothing reports this change either.
+  const file = join(main.path, ".git/worktrees/tree/commondir");
+  await rename(file, `${file} away`);
+  await expect(repository.settled()).rejects.toMatchObject({ code: "not_a_repository" });
+  const before = repository.checks;
+  await rename(`${file} away`, file);
+  await expect.poll(() => repository.checks).toBeGreaterThan(before);
+});
+
 test("a killed git is not taken for an empty list of followed worktrees", async () => {
   await using repository = await FollowRepository.following();
   const { main, directory, env } = repository;

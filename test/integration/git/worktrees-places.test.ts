@@ -5,6 +5,7 @@ import { findRepository } from "../../../src/git/repository.ts";
 import { readBranches } from "../../../src/git/worktrees/branches.ts";
 import { listWorktrees } from "../../../src/git/worktrees/listing.ts";
 import { Worktrees } from "../../../src/git/worktrees/worktrees.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { WorktreeList } from "../../../src/protocol/schemas/git.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
@@ -22,9 +23,10 @@ const repositoryAt = (path: string): Promise<unknown> => findRepository(room.pro
 const places = ({ worktrees }: WorktreeList): readonly unknown[] =>
   worktrees.map(({ path, branch, hasUncommittedChanges }) => [path, branch, hasUncommittedChanges]);
 
-function service(): Worktrees {
-  const nothing = async (): Promise<void> => {};
-  const parts = { follow: { enable: nothing, changed: nothing }, now: () => performance.now() };
+const nothing = async (): Promise<void> => {};
+
+function service(changed = nothing): Worktrees {
+  const parts = { follow: { enable: nothing, changed }, now: () => performance.now() };
   return new Worktrees({ program: room.program, ...parts });
 }
 
@@ -281,6 +283,19 @@ describe("what is broken", () => {
 });
 
 describe("changes", () => {
+  test("are answered as made, even if follow mode cannot check the repository", async () => {
+    const repository = await fresh();
+    const [removed, pruned] = [
+      await room.worktree(repository, "removed", room.at(`removed${names}`)),
+      await room.worktree(repository, "pruned", room.at(`pruned${names}`)),
+    ];
+    const worktrees = service(() => Promise.reject(new ServiceError("git_busy", "git is busy")));
+    const removal = { branch: "removed", isForced: false };
+    expect(await worktrees.remove(repository, removal, {})).toBe(removed);
+    await rm(pruned, { recursive: true });
+    expect(await worktrees.prune(repository, {})).toMatchObject({ paths: [pruned] });
+  });
+
   test("of the branch leave a file that git ignores, and that the branch has", async () => {
     const repository = await fresh();
     const file = join(repository, ".env");

@@ -162,3 +162,11 @@ test("a worker that follows a repository starts by itself after its start has fa
   await until(() => lookUps.length === 2 && worker.isRunning);
   expect(lines.filter((line) => line.includes("git worker not started"))).toHaveLength(1);
 });
+
+test("a worker that follows a repository starts by itself after it could not start for a call", async () => {
+  const entries = [{ repoPath: "/r", user: "ada", hookFolders: [] }];
+  const { worker, lookUps } = hostile(answering, { entries, failures: 1 });
+  await using _ = worker;
+  await expect(worker.call(call, signal)).rejects.toMatchObject({ code: "launch_failed" });
+  await until(() => lookUps.length === 2 && worker.isRunning);
+});
