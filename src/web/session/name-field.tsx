@@ -56,6 +56,8 @@ function NameInput({ name, onDone, onLeave }: NameInputProps): VNode {
   };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     if (isComposing(event) || (event.key !== "Escape" && event.key !== "Enter")) return;
+    // The key press that follows would go to the terminal.
+    event.preventDefault();
     if (event.key === "Escape") done(undefined);
     // The blur event follows.
     onLeave();

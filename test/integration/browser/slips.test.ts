@@ -55,6 +55,18 @@ test("after a session is renamed by Enter, or not by Escape, keys go to its term
   await page.button("renamed").waitFor();
 });
 
+test("the Enter that ends the name of a session is not typed into its terminal", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.start(`sh -c 'read line; echo "read <$line>"; cat'`, { name: "unnamed" });
+  await page.button("unnamed").click();
+  await page.page.getByLabel("Name of the session").fill("named");
+  await page.page.keyboard.press("Enter");
+  await page.page.keyboard.type("x\n");
+  await page.shows(/read <x?>/);
+  expect(await page.text()).toContain("read <x>");
+});
+
 test("a session that ends while it opens is shown as ended", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
