@@ -16,6 +16,6 @@ export function useDismissal(root: RefObject<HTMLElement | null>, isOpen: boolea
     document.addEventListener("pointerdown", press, options);
     document.addEventListener("keydown", key, options);
     return () => abort.abort();
-    // `close` only sets a signal, so the first render's function behaves like later ones.
+    // The first render's `close` behaves like later ones.
   }, [isOpen, root]);
 }

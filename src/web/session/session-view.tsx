@@ -7,10 +7,8 @@ import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { lazy } from "../components/lazy.tsx";
 import { SessionFiles } from "../files/session-files.tsx";
-import type { ClipboardRequests } from "../terminal/clipboard-requests.ts";
 import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
-import type { Sizing } from "../terminal/sizing.ts";
 import { EndedBar } from "./ended-bar.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { SessionHead } from "./session-head.tsx";
@@ -50,11 +48,9 @@ export function SessionView({ page, workspace, open, isFocused, playFrom, label 
           {searches.value > 0 && (
             <SearchBar search={open.emulator.search} requests={searches.value} onClose={closeSearch} />
           )}
-          {open.mayFit.value && workspace.connection.value.kind === "open" && (
-            <SizeChip sizing={open.sizing} />
-          )}
-          <GuestNameQuestion workspace={workspace} />
-          <ClipboardQuestion requests={open.clipboard} />
+          {open.mayFit.value && workspace.connection.value.kind === "open" && <SizeChip open={open} />}
+          <GuestNameQuestion workspace={workspace} open={open} />
+          <ClipboardQuestion open={open} />
         </div>
         {open.isInputPending.value && (
           <output class="pending-input">No answer yet: what you typed may not have arrived.</output>
@@ -118,7 +114,7 @@ function TerminalPane({ open, isFocused, isCovered }: TerminalPaneProps): VNode 
 }
 
 /** Says that the session's size differs from this window's, and offers to change it. */
-function SizeChip({ sizing }: { readonly sizing: Sizing }): VNode | undefined {
+function SizeChip({ open: { sizing, emulator } }: Pick<SessionProps, "open">): VNode | undefined {
   const size = sizing.foreign.value;
   if (size === undefined) return undefined;
   return (
@@ -126,7 +122,10 @@ function SizeChip({ sizing }: { readonly sizing: Sizing }): VNode | undefined {
       kind="small chip"
       icon="fit"
       title="Another window set this size. Resize the session to fit this window."
-      onClick={() => sizing.fit()}
+      onClick={() => {
+        sizing.fit();
+        emulator.focus();
+      }}
     >
       {size.cols} × {size.rows} · Fit to my window
     </Button>
@@ -181,9 +180,13 @@ function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): VNode |
 const PREVIEW_CHARACTERS = 60;
 
 /** Asks once per session whether its programs may write to the clipboard. */
-function ClipboardQuestion({ requests }: { readonly requests: ClipboardRequests }): VNode | undefined {
-  const text = requests.waiting.value;
+function ClipboardQuestion({ open: { clipboard, emulator } }: Pick<SessionProps, "open">): VNode | undefined {
+  const text = clipboard.waiting.value;
   if (text === undefined) return undefined;
+  const answer = (isAllowed: boolean): void => {
+    clipboard.answer(isAllowed);
+    emulator.focus();
+  };
   const [line = ""] = text.trim().split("\n", 1);
   const isCut = text.trim().length > PREVIEW_CHARACTERS || line !== text.trim();
   return (
@@ -197,10 +200,10 @@ function ClipboardQuestion({ requests }: { readonly requests: ClipboardRequests 
         {isCut && "…"}
       </code>
       <p class="clipboard-answers">
-        <Button kind="small" onClick={() => requests.answer(false)}>
+        <Button kind="small" onClick={() => answer(false)}>
           Never here
         </Button>
-        <Button kind="small primary" onClick={() => requests.answer(true)}>
+        <Button kind="small primary" onClick={() => answer(true)}>
           Allow in this session
         </Button>
       </p>

@@ -32,7 +32,7 @@ test("the owner sees who watches and who types, and revokes typing of a guest, w
   await owner.page.getByRole("button", { name: /^Watching: you, Ana \(guest\)/ }).waitFor();
   // It ends some seconds later.
   const typing = owner.page.getByRole("button", { name: /Typing: Ana \(guest\)$/ }).waitFor();
-  await guest.enter("echo from-$((1 + 1))");
+  await guest.page.keyboard.type("echo from-$((1 + 1))\n");
   await Promise.all([typing, owner.shows("\nfrom-2\n")]);
   const size = await owner.size();
   // Neither a bigger window nor the button resizes the session.
@@ -46,7 +46,7 @@ test("the owner sees who watches and who types, and revokes typing of a guest, w
   await row.filter({ hasText: "only watches" }).waitFor();
   await owner.page.keyboard.press("Escape");
   await guest.type("typed by a guest");
-  await owner.enter("echo after-$((2 + 2))");
+  await owner.page.keyboard.type("echo after-$((2 + 2))\n");
   await guest.shows("\nafter-4\n");
   expect(await owner.text()).not.toContain("typed by a guest");
   expect(await owner.size()).toEqual(size);

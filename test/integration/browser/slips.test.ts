@@ -67,6 +67,20 @@ test("the Enter that ends the name of a session is not typed into its terminal",
   expect(await page.text()).toContain("read <x>");
 });
 
+test("after a question beside the terminal is answered, keys go to the terminal", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const id = await page.startShell();
+  await ask(server.url, `/api/sessions/${id}/resize`, { method: "POST", body: { cols: 60, rows: 20 } });
+  await page.button("60 × 20 · Fit to my window").click();
+  await page.page.keyboard.type("echo fitted-$((1 + 1))\n");
+  await page.shows("\nfitted-2\n");
+  await page.enter(String.raw`printf '\e]52;c;aGk=\a'`);
+  await page.button("Never here").click();
+  await page.page.keyboard.type("echo refused-$((1 + 1))\n");
+  await page.shows("\nrefused-2\n");
+});
+
 test("a session that ends while it opens is shown as ended", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);

@@ -1,16 +1,19 @@
 import type { VNode } from "preact";
-import type { WorkspaceProps } from "../../app/view-props.ts";
+import type { SessionProps } from "../../app/view-props.ts";
 import { Button } from "../../components/button.tsx";
 import { type GuestName, MAX_GUEST_NAME } from "./guest-name.ts";
 
 /** Asks a guest once, beside the terminal. */
-export function GuestNameQuestion({ workspace }: Pick<WorkspaceProps, "workspace">): VNode | undefined {
+export function GuestNameQuestion({
+  workspace,
+  open,
+}: Pick<SessionProps, "workspace" | "open">): VNode | undefined {
   const { guestName } = workspace;
   if (guestName === undefined || guestName.answer.value !== undefined) return undefined;
   return (
     <section class="clipboard-question" aria-label="Guest">
       <p>Others who watch see you as a guest. Under which name?</p>
-      <GuestNameForm guestName={guestName} other="No name" />
+      <GuestNameForm guestName={guestName} other="No name" onChosen={() => open.emulator.focus()} />
     </section>
   );
 }
@@ -19,15 +22,20 @@ type GuestNameFormProps = {
   readonly guestName: GuestName;
   /** A second button, which leaves the name out. */
   readonly other?: string;
+  readonly onChosen?: () => void;
 };
 
-export function GuestNameForm({ guestName, other }: GuestNameFormProps): VNode {
+export function GuestNameForm({ guestName, other, onChosen }: GuestNameFormProps): VNode {
+  const choose = (name: string): void => {
+    guestName.choose(name);
+    onChosen?.();
+  };
   return (
     <form
       class="guest-name"
       onSubmit={(event) => {
         event.preventDefault();
-        guestName.choose(String(new FormData(event.currentTarget).get("name") ?? ""));
+        choose(String(new FormData(event.currentTarget).get("name") ?? ""));
       }}
     >
       <label class="field guest-name-field">
@@ -43,7 +51,7 @@ export function GuestNameForm({ guestName, other }: GuestNameFormProps): VNode {
         Save
       </button>
       {other !== undefined && (
-        <Button kind="small" onClick={() => guestName.choose("")}>
+        <Button kind="small" onClick={() => choose("")}>
           {other}
         </Button>
       )}

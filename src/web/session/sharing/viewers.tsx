@@ -17,7 +17,11 @@ type ViewersProps = Pick<SessionProps, "workspace" | "open">;
 export function Viewers({ workspace, open }: ViewersProps): VNode | undefined {
   const list = useToggle();
   const root = useRef<HTMLDivElement>(null);
-  useDismissal(root, list.isOn, list.off);
+  const close = (): void => {
+    list.off();
+    open.emulator.focus();
+  };
+  useDismissal(root, list.isOn, close);
   const viewers = open.viewers.value;
   if (viewers.length < 2) return undefined;
   const people = peopleOf(viewers);
