@@ -72,7 +72,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
             kind="ghost wide-only"
             icon="history"
             label="Go back in time"
-            title="Go back in time (Ctrl+Shift+H)"
+            {...(!workspace.isGuests && { title: "Go back in time (Ctrl+Shift+H)" })}
             onClick={() => workspace.panes.goBackInTime(open.id)}
           />
         )}

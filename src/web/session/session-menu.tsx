@@ -70,10 +70,15 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
             Settings…
           </MenuItem>
           <p class="menu-hint">
-            <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
-            searches, <kbd>H</kbd> goes back in time, <kbd>K</kbd> finds a session, <kbd>↓</kbd> <kbd>↑</kbd>{" "}
-            open the next and the previous one, <kbd>L</kbd> goes to the list, <kbd>E</kbd> <kbd>O</kbd>{" "}
-            split, <kbd>←</kbd> <kbd>→</kbd> move between panes.
+            <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd> searches
+            {!workspace.isGuests && (
+              <>
+                , <kbd>H</kbd> goes back in time, <kbd>K</kbd> finds a session, <kbd>↓</kbd> <kbd>↑</kbd> open
+                the next and the previous one, <kbd>L</kbd> goes to the list, <kbd>E</kbd> <kbd>O</kbd> split,{" "}
+                <kbd>←</kbd> <kbd>→</kbd> move between panes
+              </>
+            )}
+            .
           </p>
         </div>
       )}

@@ -73,6 +73,10 @@ test("a guest who may watch sees everything, types nothing and finds nothing els
   expect(await guest.page.getByTitle(/rename/).count()).toBe(0);
   await guest.button("More").click();
   expect(await guest.page.getByText(/SIG|Share/).count()).toBe(0);
+  // Keys of views that guests do not have.
+  expect(await guest.page.locator(".menu-hint").textContent()).toMatch(
+    /^Ctrl Shift \+ C copies, V pastes, F searches\.$/,
+  );
   await guest.page.keyboard.press("Escape");
   const own = String(await guest.page.evaluate("location.hash"));
   await guest.page.evaluate("location.hash = location.hash.replace('/s/', '/l/other|')");
