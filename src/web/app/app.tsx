@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { SecondFactorView } from "../account/second-factor.tsx";
-import { Button } from "../components/button.tsx";
+import { Button, keepFocus } from "../components/button.tsx";
 import { Icon, Logo } from "../components/icon.tsx";
 import { PanesView } from "../layout/panes-view.tsx";
 import type { Login } from "../login/login.ts";
@@ -73,7 +73,13 @@ function NoticeList({ notices }: { readonly notices: Notices }): VNode {
         <div key={notice.id} class={`notice ${notice.tone}`}>
           <Icon name={notice.tone === "error" ? "warning" : "check"} />
           <span>{notice.text}</span>
-          <Button kind="ghost small" icon="close" label="Close" onClick={() => notices.close(notice.id)} />
+          <Button
+            kind="ghost small"
+            icon="close"
+            label="Close"
+            onMouseDown={keepFocus}
+            onClick={() => notices.close(notice.id)}
+          />
         </div>
       ))}
     </div>

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { ConnectionState } from "../../protocol/client/connection.ts";
 import { Banner } from "../components/banner.tsx";
-import { Button } from "../components/button.tsx";
+import { Button, keepFocus } from "../components/button.tsx";
 import type { Workspace } from "./workspace.ts";
 
 type ConnectionBannerProps = { readonly workspace: Workspace; readonly refusals: number };
@@ -19,7 +19,7 @@ export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps)
       {state.kind === "waiting" && (
         <>
           {navigator.onLine && <Countdown until={state.until} />}
-          <Button kind="small" onClick={() => workspace.reconnect()}>
+          <Button kind="small" onMouseDown={keepFocus} onClick={() => workspace.reconnect()}>
             Try now
           </Button>
         </>

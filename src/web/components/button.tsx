@@ -3,7 +3,7 @@ import { Icon, type IconName } from "./icon.tsx";
 
 export type ButtonProps = Pick<
   ButtonHTMLAttributes<HTMLButtonElement>,
-  "title" | "disabled" | "onClick" | "aria-expanded" | "aria-pressed"
+  "title" | "disabled" | "onClick" | "onMouseDown" | "aria-expanded" | "aria-pressed"
 > & {
   /** Further classes of controls.css: the size and the kind. */
   readonly kind?: string;
@@ -20,6 +20,11 @@ export function Button({ kind = "", icon, label, children, ...attributes }: Butt
       {children}
     </button>
   );
+}
+
+/** For `onMouseDown` of a button that vanishes when it is used: the focus stays where it is. */
+export function keepFocus(event: Event): void {
+  event.preventDefault();
 }
 
 type SubmitButtonProps = {

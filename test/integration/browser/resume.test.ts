@@ -114,6 +114,18 @@ test("an offline device is reported at once, and the page continues when it is b
   await page.shows("\nback-2\n");
 });
 
+test("after the press of the button that connects at once, keys go to the terminal", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.page.context().setOffline(true);
+  await page.button("Try now").click();
+  await page.page.context().setOffline(false);
+  await page.connection("open");
+  await page.page.keyboard.type("echo back-$((1 + 1))\n");
+  await page.shows("\nback-2\n");
+});
+
 test("a session that ended while the server was away shows how it ended", async () => {
   const { server, chromium } = stage();
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));

@@ -132,6 +132,7 @@ test("where a player or a view does not load, the page goes back to the terminal
   await page.page.route(/\/assets\/(playback|account)-view/, (route) => route.abort());
   await page.page.keyboard.press("Control+Shift+H");
   await page.page.getByText("The player did not load; reload the page").waitFor();
+  await page.page.locator(".notice").getByRole("button", { name: "Close" }).click();
   await page.page.keyboard.type("echo back-$((1 + 1))\n");
   await page.shows("\nback-2\n");
   await page.page.evaluate(`location.hash = "#/account"`);
