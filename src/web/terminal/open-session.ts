@@ -19,7 +19,7 @@ import { type Appearance, Emulator } from "./emulator/emulator.ts";
 import { ModifierKeys } from "./emulator/modifier-keys.ts";
 import { type Palette, paletteOf } from "./emulator/palette.ts";
 import type { SwipeDirection } from "./emulator/touch.ts";
-import { watchLayout } from "./pane-layout.ts";
+import { watchPane } from "./pane-layout.ts";
 import { Reachability } from "./reachability.ts";
 import { SessionInput } from "./session-input.ts";
 import { SessionStream } from "./session-stream.ts";
@@ -375,30 +375,4 @@ export class OpenSession implements Disposable {
     this.emulator.restyle(appearance);
     this.sizing.setFontSize(appearance.fontSizePx);
   }
-}
-
-/** The place of a terminal, and its events. */
-type PaneListeners = {
-  /** The pane's size changed, for any reason. */
-  readonly onLayout: () => void;
-  /** A person resized the window; bars that appear in the page do not count. */
-  readonly onResize: () => void;
-  /** The window came to the front. */
-  readonly onFocus: () => void;
-};
-
-function watchPane(pane: Element, { onLayout, onResize, onFocus }: PaneListeners): Disposable {
-  const layout = watchLayout(pane, onLayout);
-  const resized = (): void => {
-    if (document.hasFocus()) onResize();
-  };
-  const end = new AbortController();
-  window.addEventListener("resize", resized, end);
-  window.addEventListener("focus", onFocus, end);
-  return {
-    [Symbol.dispose]: () => {
-      layout[Symbol.dispose]();
-      end.abort();
-    },
-  };
 }

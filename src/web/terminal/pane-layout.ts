@@ -19,3 +19,29 @@ export function watchLayout(element: Element, onLayout: () => void): Disposable 
     },
   };
 }
+
+/** The place of a terminal, and its events. */
+type PaneListeners = {
+  /** The pane's size changed, for any reason. */
+  readonly onLayout: () => void;
+  /** A person resized the window; bars that appear in the page do not count. */
+  readonly onResize: () => void;
+  /** The window came to the front. */
+  readonly onFocus: () => void;
+};
+
+export function watchPane(pane: Element, { onLayout, onResize, onFocus }: PaneListeners): Disposable {
+  const layout = watchLayout(pane, onLayout);
+  const resized = (): void => {
+    if (document.hasFocus()) onResize();
+  };
+  const end = new AbortController();
+  window.addEventListener("resize", resized, end);
+  window.addEventListener("focus", onFocus, end);
+  return {
+    [Symbol.dispose]: () => {
+      layout[Symbol.dispose]();
+      end.abort();
+    },
+  };
+}
