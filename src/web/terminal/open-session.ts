@@ -250,7 +250,10 @@ export class OpenSession implements Disposable {
 
   /** The server's permission to type may have changed meanwhile. */
   #watched(viewers: readonly SessionViewer[]): void {
+    const isFirst = this.#viewers.peek().length === 0;
     this.#viewers.value = viewers;
+    // The record may have counted a preview that this window has closed since.
+    if (isFirst && viewers.length === 1 && this.mayFit.peek()) this.sizing.fit();
     const mayType = viewers.find(({ isYou }) => isYou)?.mayType;
     const { kind } = this.#phase.peek();
     if (mayType === undefined || kind !== (mayType ? "watching" : "running")) return;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ask } from "../harness/http.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
@@ -43,4 +44,20 @@ test("a program's query is answered by one of two windows, and not again by a la
   await third.shows("\nend-2\nready> ");
   await third.enter("echo last-$((1 + 1))");
   await third.shows(/\nend-2\nready> echo last-\$\(\(1 \+ 1\)\)\nlast-2\n/);
+});
+
+test("a session that only previews of this window show takes the window's size when it is opened", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const body = { command: ["cat"], cols: 50, rows: 10 };
+  // The preview ends while the session is asked for: it may count or not.
+  for (let turn = 0; turn < 4; turn += 1) {
+    const { id } = (await ask(server.url, "/api/sessions", { body })).json;
+    const viewers = async () => (await ask(server.url, `/api/sessions/${id}`)).json.viewers;
+    await page.page.evaluate("location.hash = '#/previews'");
+    await expect.poll(viewers).toBe(1);
+    await page.page.locator(`.preview[href="#/s/${id}"]`).click();
+    await page.phase("running");
+    await expect.poll(async () => (await page.size()).cols).toBeGreaterThan(50);
+  }
 });
