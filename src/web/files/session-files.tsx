@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { RefObject, VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import type { SessionProps } from "../app/view-props.ts";
-import { Button } from "../components/button.tsx";
+import { Button, keepFocus } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import type { Upload } from "./uploads.ts";
 
@@ -71,7 +71,13 @@ function UploadItem({
         {name}
       </span>
       <progress aria-label={`Sending ${name}`} max={Math.max(size, 1)} value={sentBytes} />
-      <Button kind="ghost small" icon="close" label={`Cancel ${name}`} onClick={onCancel} />
+      <Button
+        kind="ghost small"
+        icon="close"
+        label={`Cancel ${name}`}
+        onMouseDown={keepFocus}
+        onClick={onCancel}
+      />
     </li>
   );
 }

@@ -116,6 +116,8 @@ test("a file that is chosen shows its progress and can be cancelled, and one tha
   await expect.poll(() => progress.evaluate((bar) => Number(bar.getAttribute("value")))).toBeGreaterThan(0);
   await page.button("Cancel slow.bin").click();
   await progress.waitFor({ state: "detached" });
+  await page.page.keyboard.type("typed on\n");
+  await page.shows("\ntyped on\n");
   await eventually(async () => (await readdir(cwd)).length === 0 || undefined, "an empty folder");
   await browser.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: -1 });
   await choose("huge.bin");
