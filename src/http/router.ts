@@ -162,8 +162,8 @@ function handlerOf(
       // A stream may last for days; it ends with its login.
       using _login = seen.principal && options.whenOver(seen.principal, () => response.destroy());
       await sendMedia(response, status, answer).catch((error: unknown) => {
-        // A client that disconnects is no failure; a body that fails destroys the answer with its error.
-        if (!response.destroyed || response.errored) throw error;
+        // A client that disconnects is no failure.
+        if (!response.destroyed) throw error;
       });
     }
   };

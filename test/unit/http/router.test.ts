@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request } from "node:http";
+import { createServer, request } from "node:http";
+import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { chain, everyoneIs, neverOver } from "../../../src/auth/chain.ts";
@@ -7,32 +8,28 @@ import { connectionOf } from "../../../src/http/client-address.ts";
 import type { Routes } from "../../../src/http/route.ts";
 import { createRouter } from "../../../src/http/router.ts";
 import { createLogger } from "../../../src/log.ts";
-import { until } from "../until.ts";
 
 /** A server with these routes, for a caller who may do everything. */
 async function serve(routes: Routes) {
   const unlimited = async (): Promise<void> => {};
-  const log: string[] = [];
-  const destination = { write: (line: string) => log.push(line) };
   const router = createRouter({
     ...{ routes, authenticate: chain([everyoneIs("me", "socket")]), whenOver: neverOver },
     ...{ clientOf: connectionOf, policy: undefined, rateLimits: { api: unlimited, sessions: unlimited } },
-    log: createLogger({ level: "info", format: "json", destination }),
+    log: createLogger({ level: "info", format: "json", destination: new PassThrough().resume() }),
   });
   const server = createServer(router).listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
-  const open = async (path: string, method = "GET"): Promise<IncomingMessage> => {
-    const headers = { host: "localhost", connection: "close" };
-    const [response] = await once(request({ port, path, method, headers }).end(), "response");
-    return response;
-  };
   return {
-    log: () => log.join(""),
-    open,
-    ask: async (path: string, method?: string) => {
-      const response = await open(path, method);
+    ask: async (path: string, method = "GET") => {
+      const asked = request({
+        port,
+        path,
+        method,
+        headers: { host: "localhost", connection: "close" },
+      }).end();
+      const [response] = await once(asked, "response");
       const body = await text(response);
       const json = body.startsWith("{") ? JSON.parse(body) : body;
       return { status: response.statusCode, allow: response.headers.allow, json };
@@ -91,26 +88,4 @@ test("an unsupported method is refused with the allowed ones", async () => {
       ...{ status: 405, allow: "GET, HEAD" },
       json: { code: "method_not_allowed", error: `${method} is not allowed on /livez; allowed: GET, HEAD` },
     });
-});
-
-test("a body that fails is logged, unless its client has left before", async () => {
-  const abandoned = Promise.withResolvers<void>();
-  async function* failing(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
-    yield new TextEncoder().encode("begun");
-    if (signal !== undefined) await once(signal, "abort");
-    abandoned.resolve();
-    throw new TypeError(signal === undefined ? "no such byte" : "too late");
-  }
-  await using own = await serve({
-    avatar: async ({ params }, { signal }) => {
-      return { type: "text/plain", body: failing(params.userId === "left" ? signal : undefined) };
-    },
-  });
-  await expect(own.ask("/api/auth/avatar/broken")).rejects.toThrow("aborted");
-  await until(() => own.log().includes("no such byte"));
-  const leaving = await own.open("/api/auth/avatar/left");
-  leaving.destroy();
-  await abandoned.promise;
-  expect((await own.ask("/api/none")).status).toBe(404);
-  expect(own.log().match(/"message":"request failed"/g)).toHaveLength(1);
 });
