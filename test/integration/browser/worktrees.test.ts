@@ -37,10 +37,8 @@ test("a branch that is created meanwhile does not change the one chosen to switc
   await driver.button("Switch branch…").click();
   const question = dialog(driver, "Switch the main worktree");
   await question.getByLabel("Branch").selectOption("third");
-  const again = page.waitForResponse(
-    async (response) => response.url().includes("/branches") && (await response.text()).includes("first"),
-  );
   await room.git(repository, "branch", "first");
+  const again = page.waitForResponse((response) => response.url().includes("/branches"));
   await room.append(join(repository, "a.txt"), "not committed\n");
   await again;
   await room.git(repository, "checkout", "--quiet", "a.txt");
