@@ -31,7 +31,7 @@ export class Terminal {
     return this.isScreen && size.success ? size.data : undefined;
   }
 
-  /** Until disposed, also when the process goes on after a stop, during which a shell has set its own modes. */
+  /** Sets raw mode until disposed. After a stop (SIGCONT) it sets raw mode again, because the shell has set its own modes. */
   raw(): Disposable {
     if (!this.isInteractive) return { [Symbol.dispose]: () => undefined };
     const set = (isRaw: boolean): void => void this.#input.setRawMode?.(isRaw);
