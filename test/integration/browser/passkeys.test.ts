@@ -47,6 +47,14 @@ async function removePasskey(driver: PageDriver): Promise<void> {
   await driver.page.getByText("the password alone is enough").waitFor();
 }
 
+/** Logs in by password and adds the first passkey. */
+async function enrolled(driver: PageDriver) {
+  const device = await authenticator(driver);
+  await enterPassword(driver);
+  await driver.connection("open");
+  return { device, codes: await addPasskey(driver) };
+}
+
 const withPassword = (more: object = {}) =>
   ask(siteOf(stage().server), "/api/auth/token", {
     body: { username: "ada", password: ACCOUNT.SERVICE_PASSWORD, ...more },
@@ -55,10 +63,7 @@ const withPassword = (more: object = {}) =>
 test("a user with a passkey is asked for it after the password, and a recovery code replaces it once", async () => {
   const { server, chromium } = stage();
   await using driver = await chromium.open(siteOf(server));
-  const device = await authenticator(driver);
-  await enterPassword(driver);
-  await driver.connection("open");
-  const codes = await addPasskey(driver);
+  const { device, codes } = await enrolled(driver);
   expect(new Set(codes).size).toBe(10);
   await driver.button("Close").click();
   await driver.button("Log out").click();
@@ -106,10 +111,7 @@ test("a user with a passkey is asked for it after the password, and a recovery c
 test("new recovery codes stay in sight while further passkeys are added and removed", async () => {
   const { server, chromium } = stage();
   await using driver = await chromium.open(siteOf(server));
-  const device = await authenticator(driver);
-  await enterPassword(driver);
-  await driver.connection("open");
-  const codes = await addPasskey(driver);
+  const { device, codes } = await enrolled(driver);
   // It creates no second passkey while it has one.
   await device.clear();
   await driver.page.getByLabel("Name of the new passkey").fill("Key");

@@ -78,15 +78,20 @@ test("a guest's recording has no input and no program in its header, however it 
   }
 });
 
-test("a guest of a later link gets no earlier output or markers from the feed", async () => {
+/** A session in memory, and what guests see of it. */
+function oneSession() {
   const sessions = new MemorySessions();
-  await using hub = new Hub({ backend: sessions, now: () => performance.now() });
   const { viewOf } = sessionAccess(
     sessions,
     ({ rights }) => rights,
     () => undefined,
   );
-  const session = sessions.add("s");
+  return { sessions, viewOf, session: sessions.add("s") };
+}
+
+test("a guest of a later link gets no earlier output or markers from the feed", async () => {
+  const { sessions, viewOf, session } = oneSession();
+  await using hub = new Hub({ backend: sessions, now: () => performance.now() });
   // Keeps the feed, and so its window, from the beginning on.
   await using owner = new MemoryClient(hub);
   owner.subscribe("s", { flags: Stdout | Offsets });
@@ -116,14 +121,8 @@ test("a guest of a later link gets no earlier output or markers from the feed", 
 });
 
 test("a guest of a session with more events than are read gets its output, and is told where to go on", async () => {
-  const sessions = new MemorySessions();
+  const { sessions, viewOf, session } = oneSession();
   await using hub = new Hub({ backend: sessions, now: () => performance.now() });
-  const { viewOf } = sessionAccess(
-    sessions,
-    ({ rights }) => rights,
-    () => undefined,
-  );
-  const session = sessions.add("s");
   session.print("early output");
   const view = sessions.view.bind(sessions);
   const all = new Uint8Array(1024 * 1024).fill(0x20);
