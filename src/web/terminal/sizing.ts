@@ -66,10 +66,12 @@ export class Sizing {
 
   /** The server reports the session's size; must be followed by `layout`. */
   told(size: TerminalSize): void {
-    // The answer to a request for the fitting size may have been lost.
-    const expected = [this.#session.peek() ?? size, this.#fitting.peek(), ...this.#asked];
-    if (!expected.some((known) => known !== undefined && isSame(known, size))) this.#isOurs.value = false;
     const answered = this.#asked.findIndex((asked) => isSame(asked, size));
+    // The answer to a request for the fitting size may have been lost.
+    const expected = [this.#session.peek() ?? size, this.#fitting.peek()];
+    // Another window's request may have come before this window's.
+    if (answered !== -1) this.#isOurs.value = true;
+    else if (!expected.some((known) => isSame(known, size))) this.#isOurs.value = false;
     this.#asked.splice(0, answered + 1);
     this.#session.value = size;
   }
@@ -155,6 +157,6 @@ function isWithin(one: TerminalSize, other: TerminalSize): boolean {
   return one.cols <= other.cols && one.rows <= other.rows;
 }
 
-function isSame(one: TerminalSize, other: TerminalSize): boolean {
-  return one.cols === other.cols && one.rows === other.rows;
+function isSame(one: TerminalSize | undefined, other: TerminalSize): boolean {
+  return one?.cols === other.cols && one.rows === other.rows;
 }

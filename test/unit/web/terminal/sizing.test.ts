@@ -141,6 +141,17 @@ test("another window's size is followed until this one is fitted again", () => {
   expect(asked).toHaveLength(2);
 });
 
+test("of two windows that request a size at the same time, the session follows the one whose request came later", () => {
+  const { sizing, asked, pane } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  sizing.told({ cols: 60, rows: 20 });
+  sizing.told({ cols: 84, rows: 24 });
+  pane.width = 700;
+  sizing.layout();
+  expect(asked.at(-1)).toEqual({ cols: 70, rows: 24 });
+});
+
 test("a window resized without a connection requests its size when the connection is back", () => {
   const { sizing, asked, pane, session } = paneOf();
   sizing.told({ cols: 80, rows: 20 });
