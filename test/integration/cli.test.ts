@@ -115,7 +115,10 @@ describe("ttyhq run", () => {
     const pid = await readFile(join(installation.directory, "pid"), "utf8");
     process.kill(Number(pid), "SIGTSTP");
     await terminal.shows("Stopped");
-    await terminal.enter(`clear; fg; echo "code $?"`);
+    // So that the session's prompt is not there before it is drawn again.
+    await terminal.enter("clear");
+    await terminal.shows(/^outer> \s*$/);
+    await terminal.enter(`fg; echo "code $?"`);
     await terminal.shows(/^inner> $/m);
     await terminal.press("C-c");
     await terminal.enter("exit 5");
