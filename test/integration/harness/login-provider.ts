@@ -12,7 +12,7 @@ export type Person = Readonly<Record<string, unknown>>;
 export type LoginProviderOptions = {
   /** The origins of the proxies that use it. */
   readonly origins: readonly string[];
-  /** The lifetime of an access token, in seconds. */
+  /** The lifetime of an access token at first, in seconds. */
   readonly accessTokenLifetime?: number;
   /** Whether it always issues refresh tokens; otherwise only for the scope offline_access. */
   readonly refreshes?: boolean;
@@ -33,6 +33,8 @@ export class LoginProvider implements AsyncDisposable {
   person: Person = ADA;
   /** Modifies the content of an ID token before it is signed; `undefined` leaves the token unchanged. */
   bend: ((claims: Record<string, unknown>) => Record<string, unknown>) | undefined;
+  /** Of those that it issues from now on, in seconds. */
+  accessTokenLifetime: number;
   /** Replaces a whole ID token. */
   forge: ((token: string) => string) | undefined;
   /** Users who are no longer known: their tokens are not refreshed. */
@@ -46,6 +48,7 @@ export class LoginProvider implements AsyncDisposable {
 
   private constructor(options: LoginProviderOptions, port: number) {
     this.#options = options;
+    this.accessTokenLifetime = options.accessTokenLifetime ?? 3600;
     this.#port = port;
     this.issuer = `http://127.0.0.1:${port}`;
   }
@@ -101,7 +104,7 @@ export class LoginProvider implements AsyncDisposable {
   }
 
   #provider(): Provider {
-    const { origins, accessTokenLifetime = 3600, refreshes = true, configuration } = this.#options;
+    const { origins, refreshes = true, configuration } = this.#options;
     const provider = new Provider(this.issuer, {
       clients: [
         {
@@ -120,7 +123,7 @@ export class LoginProvider implements AsyncDisposable {
         profile: ["name", "picture", "preferred_username", "hd", "groups"],
       },
       ttl: {
-        AccessToken: accessTokenLifetime,
+        AccessToken: () => this.accessTokenLifetime,
         IdToken: 3600,
         Grant: 3600,
         Session: 3600,
