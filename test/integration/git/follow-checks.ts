@@ -3,6 +3,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 /** Both trees are on one commit of one branch, and the main tree has no changes. */
@@ -35,6 +36,11 @@ export async function atRest(repository: FollowRepository): Promise<void> {
     return repository.checks <= before + 1;
   };
   await expect.poll(isQuiet).toBe(true);
+}
+
+/** Waits until the server knows in which repository that session is: before, no news of it reaches the session. */
+export async function placed(record: () => Promise<SessionRecord>): Promise<void> {
+  await expect.poll(async () => (await record()).gitRepoPath).toBeDefined();
 }
 
 export const exists = (path: string): Promise<boolean> =>

@@ -4,6 +4,7 @@ import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
+import { placed } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 const API = "/api/remotes/worker-1/proxy/api";
@@ -63,6 +64,7 @@ test("viewers of a session in the repository at the HQ are notified, and no othe
   await using everything = await watching(fleet, "");
   await using one = await watching(fleet, session.id);
   await using other = await watching(fleet, elsewhere.id);
+  await placed(() => fleet.hq.client().get(session.id));
   await setFollow(fleet, repository, true);
   const isSync = about("main-synced");
   const notification = {

@@ -4,6 +4,7 @@ import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { ask } from "../harness/http.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
+import { placed } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 type Told = { readonly notifications: readonly { readonly title: string; readonly type: string }[] };
@@ -49,6 +50,7 @@ test("subscribers of all events and viewers of a session in that repository get 
   one.subscribe(session.id, { flags: SubscribeFlag.Events });
   other.subscribe(elsewhere.id, { flags: SubscribeFlag.Events });
   await Promise.all([everything, one, other].map((socket) => socket.settled()));
+  await placed(() => server.client().get(session.id));
   await follow(server, repository);
   const told = { type: "main-synced", title: "Main Repository Synced", repoPath: repository.main.path };
   const isSync = (event: Record<string, unknown>): boolean => JSON.stringify(event).includes("main-synced");
@@ -67,6 +69,7 @@ test("an event says what it has found", async () => {
   await using repository = await FollowRepository.make();
   await using server = await TestServer.start();
   const session = await server.client().create({ command: ["cat"], cwd: repository.main.path });
+  await placed(() => server.client().get(session.id));
   await follow(server, repository);
   const body = { repoPath: repository.tree.path, event: "commit" };
   const { json } = await ask(server.url, "/api/git/event", { body });
