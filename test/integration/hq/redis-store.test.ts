@@ -326,8 +326,8 @@ describe("without its Redis", () => {
 
   test("a store that reads everything anew stops all the same", async () => {
     const one = await loaded("one");
-    // Writes wait for this: for a store, all operations.
-    await redis.ask((asking) => asking.call("CLIENT", "PAUSE", 10_000, "WRITE"));
+    // Writes wait for this, until the test has seen one: for a store, all operations.
+    await redis.ask((asking) => asking.call("CLIENT", "PAUSE", PATIENCE_MS, "WRITE"));
     await redis.ask((asking) => asking.call("CLIENT", "KILL", "TYPE", "normal"));
     await eventually(async () => {
       const clients = String(await redis.ask((asking) => asking.call("CLIENT", "LIST")));
