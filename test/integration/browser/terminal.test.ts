@@ -228,6 +228,8 @@ test("a phone has the keys that its keyboard lacks", async () => {
 
 test("the list is reached from the terminal by the keyboard, and the terminal from the list", async () => {
   await using page = await openShell();
+  // The list may come after the terminal.
+  await page.page.getByRole("navigation").locator("[aria-current=page]").waitFor();
   await page.page.keyboard.press("Control+Shift+L");
   expect(await page.page.evaluate("document.activeElement.getAttribute('aria-current')")).toBe("page");
   await page.page.keyboard.press("Enter");
