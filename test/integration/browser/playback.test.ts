@@ -108,7 +108,8 @@ test("a text export that is left before its end says so and saves no part of the
   await page.shows("\nend\n");
   await page.button("More").click();
   await page.button("Play the recording").click();
-  await page.page.locator(".playback .splash").waitFor({ state: "detached" });
+  // By then the recording is loaded; before that there may be no player.
+  await expect.poll(() => screen(page)).toContain("ready> ");
   let saved = 0;
   page.page.on("download", () => {
     saved += 1;
