@@ -38,9 +38,9 @@ test("a screen that is erased up to its last cell does not stop the terminal", a
   const failures: string[] = [];
   page.page.on("pageerror", (error) => failures.push(error.message));
   await page.startShell();
-  for (const erase of ["\\e[1J", "\\e[?1J"]) {
-    await page.enter(`clear; printf 'x\\e[999;999H${erase}\\e[Hempty-%s\\n' 1`);
-    await page.shows(/^empty-1\n/);
+  for (const [number, erase] of ["\\e[1J", "\\e[?1J"].entries()) {
+    await page.enter(`clear; printf 'x\\e[999;999H${erase}\\e[Hempty-%s\\n' ${number}`);
+    await page.shows(new RegExp(`^empty-${number}\n`));
   }
   expect(failures).toEqual([]);
 });
