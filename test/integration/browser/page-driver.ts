@@ -39,6 +39,8 @@ export class PageDriver implements AsyncDisposable {
   /** Starts a program by the form and waits for its terminal; returns its id. `machine`: at an HQ. */
   async start(command: string, { cwd = "/tmp", name = "", machine = "" } = {}): Promise<string> {
     const { page } = this;
+    // Otherwise the terminal gets the size of the window when it can, perhaps after the next input.
+    await this.connection("open");
     const link = machine === "" ? "New session" : `New session on ${machine}`;
     await page.getByRole("link", { name: link, exact: true }).click();
     await page.getByLabel("Command").fill(command);
