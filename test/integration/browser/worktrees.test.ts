@@ -65,6 +65,8 @@ test("a worktree on a machine is created, followed after a dry run, and deleted 
 
   await using watching = await chromium.open(`${fleet.hq.url}/#/s/${id}`);
   await watching.phase("running");
+  // It gets the list after it has asked for events.
+  await watching.page.getByRole("navigation").locator("[aria-current=page]").waitFor();
   // A notice disappears after some seconds, so each wait starts before its cause.
   const notice = (text: string) => watching.page.locator(".notice").getByText(text).waitFor();
   const begun = notice("Follow Mode Active");
