@@ -167,14 +167,13 @@ test("a program's queries are answered after the server was away while the page 
   const go = join(folder.path, "go");
   const program = `until test -e ${go}; do sleep 0.05; done; stty raw -echo; printf '\\033[6n'; head -c 6 >/dev/null; stty sane; echo; echo answered`;
   const id = await server.create(["sh", "-c", program], "asks");
-  await using page = await chromium.open(server.url);
+  await using page = await chromium.open("about:blank");
   const permitted = Promise.withResolvers<void>();
   await page.page.route("**/api/auth/verify", async (route) => {
     await permitted.promise;
     await route.continue();
   });
   await page.page.goto(`${server.url}/#/s/${id}`);
-  await page.page.reload();
   const viewers = async (): Promise<unknown> => (await ask(server.url, `/api/sessions/${id}`)).json.viewers;
   await expect.poll(viewers).toBe(1);
   await page.connection("open");
