@@ -155,6 +155,8 @@ test("a bell in a hidden session is marked in the list until the session is open
     name: "bells",
   });
   await page.start("sleep 1000", { name: "quiet" });
+  // Only a session of the list is marked.
+  await page.page.getByRole("link", { name: "bells" }).waitFor();
   const input = { body: { text: "\r" } };
   expect((await ask(server.url, `/api/sessions/${id}/input`, input)).status).toBe(200);
   const mark = page.page.getByTitle("Bell", { exact: true });
