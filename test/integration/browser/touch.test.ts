@@ -181,6 +181,8 @@ test("a swipe leads to the next session and back; lying down, the phone shows no
   await page.page.goto(`${stage().server.url}/#/`);
   await page.startShell();
   const second = page.page.url();
+  // The next session is that of the list, which may come after the terminal.
+  await page.page.locator(".sidebar [aria-current=page]").waitFor({ state: "attached" });
   const steps = Array.from({ length: 10 }, (_, index) => ({ x: 320 - index * 25, y: 300 }));
   await drag(page, steps);
   await page.page.waitForURL(first);
