@@ -90,6 +90,7 @@ test("on a screen of another resolution the terminal has the size that it would 
   const before = await drawn();
   const metrics = { width, height, deviceScaleFactor: 1.25, mobile: false };
   await devtools.send("Emulation.setDeviceMetricsOverride", metrics);
+  await expect.poll(() => page.page.evaluate("devicePixelRatio")).toBe(metrics.deviceScaleFactor);
   // With an emulated screen, Chromium evaluates media queries again only after a change like this.
   await page.page.emulateMedia({ reducedMotion: "reduce" });
   await expect.poll(drawn).not.toBe(before);
