@@ -11,17 +11,17 @@ test("a character whose bytes come one by one is shown whole", async () => {
   const bytes = [..."’🀄"].flatMap((character) => [...new TextEncoder().encode(character)]);
   const prints = bytes.map((byte) => `read -r; printf '\\x${byte.toString(16)}'; `).join("");
   // Echo stays off, because a key may arrive between two of the programs.
-  await page.enter(`stty -echo; echo set-$((1 + 1)); read -r; echo go; ${prints}printf '<%s\\n' end`);
+  await page.enter(`stty -echo; echo set-$((1 + 1)); read -r; printf 'go\\n:'; ${prints}printf '<%s\\n' end`);
   // Input while the shell still edits its line is no line for later programs.
   await page.shows("\nset-2\n");
   await page.page.keyboard.press("Enter");
-  await page.shows("\ngo\n");
+  await page.shows("\ngo\n:");
   const start = await page.received();
   for (const at of bytes.keys()) {
     await page.page.keyboard.press("Enter");
     if (at < bytes.length - 1) await expect.poll(() => page.received()).toBe(start + at + 1);
   }
-  await page.shows("\n’🀄<end\n");
+  await page.shows("\n:’🀄<end\n");
 });
 
 test("sequences with numbers beyond all reason do not stop the terminal", async () => {
