@@ -102,6 +102,8 @@ test("a divider is dragged by mouse and finger, and the address says where it is
     ...{ viewport: { width: 1200, height: 900 }, hasTouch: true },
   });
   await page.shows("one> ");
+  // By then the keys for touch input are below, and the divider is in its place.
+  await page.phase("running");
   const divider = page.page.getByRole("separator", { name: "Divider" });
   /** On the divider, and its target. */
   const way = async (share: number) => {
