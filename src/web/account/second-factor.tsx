@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { BackButton, Button, SubmitButton } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -72,7 +72,7 @@ type PasskeyFormProps = { readonly login: Login; readonly assertion: Readonly<Re
 
 function PasskeyForm({ login, assertion }: PasskeyFormProps): VNode {
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => button.current?.focus(), []);
+  useLayoutEffect(() => button.current?.focus(), []);
   const { isBusy, failure, onSubmit } = useSubmission("The passkey was not used.", async () => {
     await login.withSecondFactor({ assertion: await usePasskey(assertion) });
   });

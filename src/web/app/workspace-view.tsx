@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useToggle } from "../components/toggle.ts";
 import type { Panes } from "../layout/panes.ts";
 import { PanesView } from "../layout/panes-view.tsx";
@@ -71,7 +71,7 @@ type Actions = Readonly<Record<string, () => void>>;
 
 /** Shortcuts with Ctrl+Shift, handled before the terminal, which takes every other key. Terminals do not use Cmd+K. */
 function useShortcuts({ list, find, panes }: Shortcuts): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const always: Actions = {
       KeyL: list,
       KeyK: find,

@@ -1,7 +1,7 @@
 // Files dropped or pasted onto a session, and running uploads.
 import { useSignal } from "@preact/signals";
 import type { RefObject, VNode } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { SessionProps } from "../app/view-props.ts";
 import { Button, keepFocus } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -17,7 +17,7 @@ export function SessionFiles({ page, workspace, open, area }: SessionFilesProps)
   const { uploads } = open;
   const record = workspace.sessions.record(open.id);
   const mayUpload = open.phase.value.kind === "running" && workspace.permissions.has("sessions:files");
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (area.current === null) return undefined;
     return listen(area.current, {
       mayUpload,

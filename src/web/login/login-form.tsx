@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { AuthConfig } from "../../protocol/schemas/auth.ts";
 import { Avatar } from "../account/avatar.tsx";
 import { Button, SubmitButton } from "../components/button.tsx";
@@ -107,7 +107,7 @@ function LoginHead({ login, reason, known, user }: LoginHeadProps): VNode {
 
 function PasswordLogin({ login, user }: WayProps): VNode {
   const password = useRef<HTMLInputElement>(null);
-  useEffect(() => password.current?.focus(), []);
+  useLayoutEffect(() => password.current?.focus(), []);
   const { isBusy, failure, onSubmit } = useSubmission("Login failed.", async (fields) => {
     try {
       await login.withPassword(userOf(fields), String(fields.get("password")));

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { BackButton, SubmitButton } from "../components/button.tsx";
 import { Failure } from "../components/failure.tsx";
 import { useSubmission } from "../components/submission.ts";
@@ -15,7 +15,7 @@ type LoginQuestionProps = {
 export function LoginQuestionView({ login, state }: LoginQuestionProps): VNode {
   const { prompts, messages } = state.question;
   const first = useRef<HTMLInputElement>(null);
-  useEffect(() => first.current?.focus(), []);
+  useLayoutEffect(() => first.current?.focus(), []);
   const { isBusy, failure, onSubmit } = useSubmission("Login failed.", async (fields) => {
     await login.withAnswers(prompts.map((_, index) => String(fields.get(`answer-${index}`))));
   });

@@ -1,9 +1,9 @@
 import type { RefObject } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 /** While open, a press outside `root` and the Escape key close it. */
 export function useDismissal(root: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const abort = new AbortController();
     const options = { capture: true, signal: abort.signal };

@@ -89,11 +89,9 @@ function TerminalPane({ open, isFocused, isCovered }: TerminalPaneProps): VNode 
   const pane = useRef<HTMLDivElement>(null);
   const bells = open.bells.value;
   const phase = open.phase.value.kind;
-  useEffect(() => {
-    if (pane.current === null) return undefined;
-    const mounted = open.mount(pane.current);
-    if (isFocused) open.emulator.focus();
-    return () => mounted[Symbol.dispose]();
+  useLayoutEffect(() => {
+    const mounted = pane.current === null ? undefined : open.mount(pane.current);
+    return () => mounted?.[Symbol.dispose]();
   }, [open]);
   // Runs before the next key.
   useLayoutEffect(() => {
@@ -212,7 +210,7 @@ function ClipboardQuestion({ open: { clipboard, emulator } }: Pick<SessionProps,
 }
 
 function useSearchKey(isFocused: boolean, search: () => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isFocused) return undefined;
     const listen = (event: KeyboardEvent): void => {
       if (!isSearchKey(event)) return;

@@ -1,5 +1,5 @@
 import type { RefObject, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { CreateSessionBody } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
@@ -73,7 +73,7 @@ type SessionFormProps = WorkspaceProps & {
 
 function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNode {
   const command = useRef<HTMLInputElement>(null);
-  useEffect(() => command.current?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => command.current?.focus({ preventScroll: true }), []);
   const { isBusy, failure, onSubmit } = useSubmission(failureWords, async (fields) => {
     const size = estimateSize(pane.current ?? document.body, page.preferences.current.peek());
     await workspace.start({ ...requestOf(fields), ...size });

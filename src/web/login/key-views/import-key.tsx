@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedEvent, VNode } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Failure } from "../../components/failure.tsx";
 import { TextField } from "../../components/text-field.tsx";
 import { MAX_KEY_FILE_CHARACTERS } from "../keys/format/pem.ts";
@@ -52,8 +52,8 @@ type KeyTextProps = {
 function KeyText({ text, failure, onText }: KeyTextProps): VNode {
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => area.current?.focus(), []);
-  useEffect(() => {
+  useLayoutEffect(() => area.current?.focus(), []);
+  useLayoutEffect(() => {
     if (failure !== undefined) area.current?.focus();
   }, [failure]);
   return (

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { ServiceError } from "../../../protocol/errors.ts";
 import { Button } from "../../components/button.tsx";
 import { Failure } from "../../components/failure.tsx";
@@ -67,7 +67,7 @@ function KeyForm(props: KeyLoginProps & { readonly stored: StoredKey }): VNode {
   const password = useRef<HTMLInputElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const isLocked = stored.secret.kind === "locked";
-  useEffect(() => (password.current ?? button.current)?.focus(), []);
+  useLayoutEffect(() => (password.current ?? button.current)?.focus(), []);
   const wrong = useSignal<string | undefined>(undefined);
   const open = async (): Promise<OpenKey | undefined> => {
     wrong.value = undefined;

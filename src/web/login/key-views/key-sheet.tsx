@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { BackButton } from "../../components/button.tsx";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
@@ -16,7 +16,7 @@ type KeySheetProps = { readonly keyring: Keyring; readonly stored: StoredKey; re
 /** The details of a key and its actions. */
 export function KeySheet({ keyring, stored, onBack }: KeySheetProps): VNode {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  useLayoutEffect(() => heading.current?.focus(), []);
   const line = lineOf(stored);
   return (
     <div class="card-form">

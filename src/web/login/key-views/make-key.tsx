@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Failure } from "../../components/failure.tsx";
 import { TextField } from "../../components/text-field.tsx";
 import type { Keyring } from "../keys/keyring.ts";
@@ -15,7 +15,7 @@ export type NewKeyProps = {
 
 export function MakeKey({ keyring, onDone, onBack }: NewKeyProps): VNode {
   const name = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     name.current?.focus();
     name.current?.select();
   }, []);
