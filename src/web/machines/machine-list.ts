@@ -1,5 +1,5 @@
 // The machines of an HQ, updated by its events. A server that is not an HQ has none, and the page shows none.
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
 import { LOCAL, type RemoteRecord } from "../../protocol/schemas/remote.ts";
@@ -38,6 +38,8 @@ export class MachineList implements Disposable {
   readonly isKnown: ReadonlySignal<boolean> = this.#isKnown;
   readonly #scope = new DisposableStack();
   readonly #refresher: Refresher;
+  /** The events during the current reading, whose answer may be older; undefined between readings. */
+  #meanwhile: ServerEvent[] | undefined;
 
   constructor(options: MachineListOptions) {
     this.#options = options;
@@ -67,10 +69,18 @@ export class MachineList implements Disposable {
     this.#scope.dispose();
   }
 
-  #happened({ type, remoteId, remoteName }: ServerEvent): void {
+  #happened(event: ServerEvent): void {
+    const { type } = event;
     if (type !== "connected" && type !== "remote-joined" && type !== "remote-left") return;
+    this.#meanwhile?.push(event);
+    this.#show(event);
+    if (type === "connected") this.#refresher.renewed();
+    else this.#refresher.refresh();
+  }
+
+  /** The event's content is shown at once; the rest follows with the next reading. */
+  #show({ type, remoteId, remoteName }: ServerEvent): void {
     const here = this.#here.peek();
-    // The event's content is shown at once; the rest follows with the next reading.
     if (here !== undefined && type === "remote-left") {
       this.#replace(here.filter(({ name }) => name !== remoteName));
     }
@@ -78,21 +88,25 @@ export class MachineList implements Disposable {
     if (here !== undefined && back !== undefined && type === "remote-joined") {
       this.#replace([...here, { ...back, id: remoteId ?? back.id, isHere: true }]);
     }
-    if (type === "connected") this.#refresher.renewed();
-    else this.#refresher.refresh();
   }
 
   async #read(signal: AbortSignal): Promise<void> {
+    const meanwhile: ServerEvent[] = [];
+    this.#meanwhile = meanwhile;
     try {
       const { health, remotes } = this.#options;
       const { mode, hqSessions = false, cordoned: isCordoned = false } = await health(signal);
-      if (mode !== "hq") this.#here.value = undefined;
-      else
-        this.#replace([
-          ...(hqSessions ? [{ ...HQ, isCordoned }] : []),
-          ...(await remotes(signal)).map(machineOf),
-        ]);
+      if (mode !== "hq") {
+        this.#here.value = undefined;
+        return;
+      }
+      const read = (await remotes(signal)).map(machineOf);
+      batch(() => {
+        this.#replace([...(hqSessions ? [{ ...HQ, isCordoned }] : []), ...read]);
+        for (const event of meanwhile) this.#show(event);
+      });
     } finally {
+      this.#meanwhile = undefined;
       this.#isKnown.value = true;
     }
   }

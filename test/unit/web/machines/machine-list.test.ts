@@ -1,3 +1,4 @@
+import { effect } from "@preact/signals";
 import { expect, test } from "vitest";
 import type { RemoteRecord } from "../../../../src/protocol/schemas/remote.ts";
 import { MachineList } from "../../../../src/web/machines/machine-list.ts";
@@ -109,6 +110,33 @@ test("a machine that left while nobody told is gone, one that was told of is rea
   events.tell({ type: "connected" });
   await until(machines.all, (all) => all?.length === 3);
   expect(names(machines)).toEqual(["a (gone)", "b", "d"]);
+});
+
+test("an answer from before a machine was back does not take it away again", async () => {
+  const events = new Events();
+  const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const answer = Promise.withResolvers<readonly RemoteRecord[]>();
+  let readings = 0;
+  using machines = new MachineList({
+    health: async () => HQ,
+    remotes: async () => {
+      asked[readings]?.resolve();
+      readings += 1;
+      return readings === 2 ? await answer.promise : [remote("web")];
+    },
+    subscribe: events.subscribe,
+    ...shown,
+  });
+  await until(machines.all, (all) => all !== undefined);
+  events.tell({ type: "remote-left", remoteId: "id-of-web", remoteName: "web" });
+  await asked[1]?.promise;
+  events.tell({ type: "remote-joined", remoteId: "id-of-web", remoteName: "web" });
+  const wasGone: boolean[] = [];
+  const stop = effect(() => void wasGone.push(machines.isGone("web")));
+  answer.resolve([]);
+  await asked[2]?.promise;
+  stop();
+  expect(wasGone).not.toContain(true);
 });
 
 test("a machine that is gone can be forgotten", async () => {
