@@ -242,8 +242,9 @@ export class OpenSession implements Disposable {
     this.#mayResize.value = record.access === undefined || record.mayResize === true;
     this.#phase.value = { kind: mayType ? "running" : "watching" };
     this.emulator.refuseInput(!mayType);
-    // Without other viewers the session takes this window's size.
-    if (this.mayFit.peek() && record.viewers === 0) this.sizing.fit();
+    // Without other viewers the session takes this window's size. The list of viewers is newer, if it is there already.
+    const isAlone = record.viewers === 0 || this.#viewers.peek().length === 1;
+    if (this.mayFit.peek() && isAlone) this.sizing.fit();
     if (mayType) this.#input.opened();
     else this.#input.watching();
   }

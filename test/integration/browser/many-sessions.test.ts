@@ -176,6 +176,30 @@ test("previews show the screens in sight as they change, and each leads to its s
   await expect.poll(middle).toEqual([10, 10, 200, 255]);
 });
 
+test("a session opened from its preview takes the window's size, even if it was counted and the permissions are late", async () => {
+  const { server, chromium } = stage();
+  const { id } = (await ask(server.url, "/api/sessions", { body: { command: ["cat"], cols: 50 } })).json;
+  await using page = await chromium.open("about:blank");
+  // Imitates a preview that ends while the session is asked for.
+  await page.page.route(`**/api/sessions/${id}`, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), viewers: 1 } });
+  });
+  const release = Promise.withResolvers<void>();
+  await page.page.route("**/api/auth/verify", async (route) => {
+    await release.promise;
+    await route.continue();
+  });
+  page.page.on("websocket", (socket) =>
+    socket.on("framereceived", ({ payload }) => {
+      if (String(payload).includes('"kind":"viewers"')) release.resolve();
+    }),
+  );
+  await page.page.goto(`${server.url}/#/s/${id}`);
+  await page.phase("running");
+  await expect.poll(async () => (await page.size()).cols).toBeGreaterThan(50);
+});
+
 test("a hidden tab gets no previews until it is visible again", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(`${server.url}/#/previews`);
