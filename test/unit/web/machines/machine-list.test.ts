@@ -116,13 +116,13 @@ test("an answer from before a machine was back does not take it away again", asy
   const events = new Events();
   const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const answer = Promise.withResolvers<readonly RemoteRecord[]>();
-  let readings = 0;
+  let requests = 0;
   using machines = new MachineList({
     health: async () => HQ,
     remotes: async () => {
-      asked[readings]?.resolve();
-      readings += 1;
-      return readings === 2 ? await answer.promise : [remote("web")];
+      asked[requests]?.resolve();
+      requests += 1;
+      return requests === 2 ? await answer.promise : [remote("web")];
     },
     subscribe: events.subscribe,
     ...shown,
