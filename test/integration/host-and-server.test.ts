@@ -49,7 +49,7 @@ test("after kill -9 of both, leftovers in the directory do no harm", async () =>
   const { id, pid } = await server.client().create({ command: ["sh", "-c", "echo words; exec cat"] });
   await using socket = await RawSocket.open(server.url);
   socket.subscribe(id, { flags: Stdout });
-  await socket.shows(/words/);
+  await socket.shows(/words\r\n/);
   const host = await server.hostPid();
   await server.kill();
   await server.killHost();

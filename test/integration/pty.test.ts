@@ -317,7 +317,7 @@ describe("the terminal", () => {
     await using maker = new Program("mkfifo", [fifo]);
     await maker.ended;
     await using program = shell(`trap 'echo hung up >${fifo}; exit' HUP; echo ready; read line`);
-    await program.shows(/ready/);
+    await program.shows(/ready\r\n/);
     program.pty[Symbol.dispose]();
     program.pty[Symbol.dispose]();
     const [line] = await once(createReadStream(fifo), "data");

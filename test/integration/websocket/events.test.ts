@@ -154,6 +154,6 @@ test("a session that is removed is told to its viewers, and its id is free for a
   expect(await socket.errorCode()).toBe("session_not_found");
   await client.create({ id: "again", command: ["echo", "new"] });
   socket.subscribe("again", { flags: Stdout | Offsets, from: 0 });
-  await socket.shows(/new/);
+  await socket.shows(/new\r\n/);
   expect(textOf(socket.output())).toBe("old\r\nnew\r\n");
 });
