@@ -6,6 +6,7 @@ import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
 import { FrameType } from "../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../src/protocol/frame/payload.ts";
 import { ttyhq } from "./harness/command.ts";
+import { ask } from "./harness/http.ts";
 import { RawSocket, textOf } from "./harness/raw-socket.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
 
@@ -50,6 +51,8 @@ test("after kill -9 of both, leftovers in the directory do no harm", async () =>
   await using socket = await RawSocket.open(server.url);
   socket.subscribe(id, { flags: Stdout });
   await socket.shows(/words\r\n/);
+  // Answered when everything so far is on the disk, which viewers do not wait for.
+  await ask(server.url, `/api/sessions/${id}/recording?follow=0`);
   const host = await server.hostPid();
   await server.kill();
   await server.killHost();

@@ -10,6 +10,7 @@ import { decodeResync } from "../../src/protocol/frame/resync.ts";
 import { openLink } from "../../src/remote/uplink.ts";
 import { CutProxy } from "./harness/cut-proxy.ts";
 import { Follower } from "./harness/follower.ts";
+import { ask } from "./harness/http.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 import { TestServer } from "./harness/test-server.ts";
 
@@ -55,6 +56,8 @@ test("the machine reboots: the next start lists running sessions as lost, with t
   using follower = Follower.attach(socket, session.id);
   await socket.write(session.id, text("kept\n"));
   await follower.shows(/kept\r\nkept/);
+  // Answered when everything so far is on the disk, which viewers do not wait for.
+  await ask(server.url, `/api/sessions/${session.id}/recording?follow=0`);
   await server.kill("SIGKILL");
   await server.killHost();
   await server.restart();
