@@ -66,11 +66,12 @@ describe.each(["local", "worker-1"])("of a session of %s", (place) => {
     await client.until(() => prompts() === 1);
     client.type(id, "sleep 0.1\n");
     await client.until(() => prompts() === 2);
-    client.type(id, "sleep 3.2\n");
+    // Its own output has the server look at it: a busy shell may start it long after the echo of its line.
+    client.type(id, "sh -c 'echo begun; sleep 4'\n");
     const finished = () => client.events(id).filter(({ type }) => type === "command-finished");
     await client.until(() => finished().length > 0);
     expect(finished()).toEqual([
-      expect.objectContaining({ sessionId: id, command: "sleep 3.2", exitCode: 0 }),
+      expect.objectContaining({ sessionId: id, command: "sh -c echo begun; sleep 4", exitCode: 0 }),
     ]);
     expect(finished()[0]).toMatchObject({ sessionName: expect.any(String), timestamp: expect.any(String) });
     expect(Number(finished()[0]?.duration)).toBeGreaterThanOrEqual(3_000);
@@ -82,7 +83,7 @@ describe.each(["local", "worker-1"])("of a session of %s", (place) => {
     client.subscribe("", GLOBAL);
     await client.until(() => client.events("").length > 0);
     const marks = (text: string): string => `printf '\\033]133;${text}\\007'`;
-    const script = [marks("A"), marks("C"), "sleep 3.2", marks("D;7"), marks("C"), marks("D;1"), "read line"];
+    const script = [marks("A"), marks("C"), "sleep 4", marks("D;7"), marks("C"), marks("D;1"), "read line"];
     const id = await start(place, ["sh", "-c", script.join(";")]);
     const finished = () => client.events(id).filter(({ type }) => type === "command-finished");
     await client.until(() => finished().length > 0);
