@@ -128,6 +128,8 @@ test("a client that receives GOAWAY treats a short restart as planned", async ()
   await using server = await TestServer.start();
   using socket = server.connect();
   await socket.opened(END_TIMEOUT_MS);
+  // By then the server knows it from its HELLO, as one that understands GOAWAY.
+  await socket.caughtUp();
   const states: ConnectionState[] = [];
   socket.onState((state) => void states.push(state));
   await restarted(server);
