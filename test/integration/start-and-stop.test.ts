@@ -140,7 +140,7 @@ test("SIGTERM to the session host ends its programs in order, notifies their vie
   const client = server.client();
   // It takes its time, which an early second host would take for a crash.
   const script =
-    "trap '' HUP; trap 'sleep 2; echo saved; exit 7' TERM; echo ready; while :; do read line; done";
+    "trap '' HUP; trap 'sleep 1; echo saved; exit 7' TERM; echo ready; while :; do read line; done";
   const { id } = await client.create({ command: ["sh", "-c", script] });
   const hostPid = await server.hostPid();
   using socket = server.connect();
