@@ -108,10 +108,11 @@ export class Emulator implements Disposable {
     });
     // Old mouse reports use one byte per character, which UTF-8 would encode as two.
     terminal.onBinary((data) => handlers.onInput(Uint8Array.from(data, (byte) => byte.charCodeAt(0))));
-    terminal.onSelectionChange(() => {
+    const onSelect = (): void => {
       this.#hasSelection.value = terminal.hasSelection();
-    });
-    this.#touch = new TouchInput({ ...handlers, terminal, type: (text) => this.type(text) });
+    };
+    terminal.onSelectionChange(onSelect);
+    this.#touch = new TouchInput({ ...handlers, terminal, type: (text) => this.type(text), onSelect });
     terminal.onTitleChange(handlers.onTitle);
     terminal.onBell(handlers.onBell);
   }

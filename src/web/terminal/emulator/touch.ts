@@ -40,6 +40,8 @@ export type TouchOptions = {
   readonly terminal: Terminal;
   /** Sends input like typed keys. */
   readonly type: (text: string) => void;
+  /** xterm.js 6.0 does not report a selection that was cleared and is made again. */
+  readonly onSelect: () => void;
   readonly onSwipe: (direction: SwipeDirection) => void;
   /** `scale`: the fingers' distance relative to the start of the gesture. `isOver`: they are lifted. */
   readonly onPinch: (scale: number, isOver: boolean) => void;
@@ -222,7 +224,7 @@ export class TouchInput implements Disposable {
     while (isInWord(first - 1)) first -= 1;
     while (isInWord(after)) after += 1;
     gesture.kind = { selectedFrom: { col: first, row }, length: Math.max(1, after - first) };
-    this.#terminal.select(first, row, gesture.kind.length);
+    this.#selectFrom(row * this.#terminal.cols + first, gesture.kind.length);
   }
 
   /** From the word to the finger, in either direction. */
@@ -235,7 +237,14 @@ export class TouchInput implements Disposable {
     const [first, last] = [row * cols + col, row * cols + col + length];
     const finger = cell.row * cols + cell.col;
     const [from, to] = [Math.min(first, finger), Math.max(last, finger + 1)];
-    this.#terminal.select(from % cols, Math.floor(from / cols), to - from);
+    this.#selectFrom(from, to - from);
+  }
+
+  /** `from`: counted in cells from the beginning of the scrollback. */
+  #selectFrom(from: number, length: number): void {
+    const { cols } = this.#terminal;
+    this.#terminal.select(from % cols, Math.floor(from / cols), length);
+    this.#options.onSelect();
   }
 
   get #cellSize(): { readonly width: number; readonly height: number } {
