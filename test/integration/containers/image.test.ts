@@ -81,7 +81,7 @@ describe("a container of it", () => {
   test("runs sessions where only /data and /tmp can be written to, and is healthy", async () => {
     await using container = await ServerContainer.start({ docker: ["--health-interval", "1s"] });
     const { id } = await container.create({
-      command: ["sh", "-c", "touch /x; id -u; echo kept > ~/kept; cat"],
+      command: ["sh", "-c", "touch /x; echo kept > ~/kept; id -u; cat"],
     });
     await container.shows(id, "10001");
     await container.shows(id, "Read-only file system");
