@@ -50,7 +50,13 @@ test("a container that is killed as a whole has its recordings when it is back, 
       await using container = await ServerContainer.start({ volume, docker: LIMITED });
       await container.create({ id: "lost", command: ["sh", "-c", "seq 100000; echo all; exec cat"] });
       await container.create({ id: "ended", command: ["echo", "whole"] });
-      await container.shows("lost", "all");
+      const isPrinted = async (): Promise<true | undefined> => {
+        const { text } = await container.send("GET", "/api/sessions/lost/output");
+        return text.endsWith("all\r\n") ? true : undefined;
+      };
+      await eventually(isPrinted, "all output");
+      // Answered when everything so far is on the disk, which viewers do not wait for.
+      await container.send("GET", "/api/sessions/lost/recording?follow=0");
       await eventually(
         async () =>
           (await container.sh("ls ~/.ttyhq/sessions/ended")).includes("recording.cast") ? true : undefined,

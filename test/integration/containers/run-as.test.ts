@@ -265,6 +265,8 @@ test("root's own sessions stay root's, and no user sees them or another user's",
 test("a host that is lost takes its users' programs along, and the next one has their sessions and starts others", async () => {
   const { id, pid } = await alice.create(script("trap '' HUP; echo ready; while :; do sleep 1; done"));
   await alice.shows(id, "ready");
+  // Answered when everything so far is on the disk, which viewers do not wait for.
+  await alice.send("GET", `/api/sessions/${id}/recording?follow=0`);
   await container.sh(`kill -9 ${HOST_PID}`);
   expect(await alice.ended(id)).toMatchObject({ exitReason: "host_lost", owner: "alice" });
   expect(await alice.output(script("id -un"))).toBe("alice");
