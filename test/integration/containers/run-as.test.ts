@@ -1,5 +1,6 @@
 // Sessions of system users, in a container whose server is root (contract 5.7).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { builtImage } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS } from "./docker.ts";
 import { makeUsers, SystemContainer, type SystemUser } from "./system-container.ts";
@@ -228,7 +229,9 @@ describe("the program", () => {
     await alice.shows(id, "33 91");
     await alice.send("DELETE", `/api/sessions/${id}`);
     expect(await alice.ended(id)).toMatchObject({ exitReason: "signal", exitSignal: "SIGHUP" });
-    expect(await container.sh(`ps -o args= -s ${pid} || echo none`)).toBe("none");
+    const isGone = async (): Promise<true | undefined> =>
+      (await container.sh(`ps -o args= -s ${pid} || echo none`)) === "none" ? true : undefined;
+    await eventually(isGone, "the end of its jobs");
     const other = await alice.create({ command: ["cat"] });
     await alice.send("POST", `/api/sessions/${other.id}/kill`, { signal: "SIGTERM" });
     expect(await alice.ended(other.id)).toMatchObject({ exitSignal: "SIGTERM" });
