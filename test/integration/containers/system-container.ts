@@ -129,6 +129,13 @@ export class SystemContainer implements AsyncDisposable {
     return run("docker", ["logs", this.name]);
   }
 
+  /** Resolves when standard error has these words: the engine may have a line after the answer that follows it. */
+  async logged(words: string): Promise<void> {
+    const has = async (): Promise<true | undefined> =>
+      (await this.logs()).stderr.includes(words) ? true : undefined;
+    await eventually(has, `"${words}" in the log`);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await docker("rm", "--force", "--volumes", this.name);
   }
