@@ -36,6 +36,9 @@ test("without secrets, pods and volumes: a backup brings back sessions and recor
   await over.ended(LIMITS);
   using running = await client.run({ remoteId, command: ["sh", "-c", "printf begun; exec sleep infinity"] });
   await running.shows(/^begun$/m);
+  // Answered when everything so far is on the disk, which viewers do not wait for.
+  const recording = { params: { id: running.sessionId }, query: { follow: "0" } } as const;
+  await client.api.bytes(endpoints.sessionRecording, recording);
   const { access } = client;
   const { credentials: body } = access;
   const { token } = (await ask(access.url, "/api/auth/token", { body })).json;

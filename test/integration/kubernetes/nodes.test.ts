@@ -102,12 +102,9 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node with one of two remotes", ()
     using stays = await shellOn(STAYS);
     using moves = await shellOn(MOVES);
     const { sessionId } = moves;
-    // A recording is on the disk a moment after its output was seen.
-    const flushed = async (): Promise<true | undefined> => {
-      const stored = await cluster.client.api.bytes(endpoints.sessionOutput, { params: { id: sessionId } });
-      return stored.length === moves.offset || undefined;
-    };
-    await cluster.eventually(flushed, "the recording");
+    // Answered when everything so far is on the disk, which viewers do not wait for.
+    const recording = { params: { id: sessionId }, query: { follow: "0" } } as const;
+    await cluster.client.api.bytes(endpoints.sessionRecording, recording);
     const seen = moves.bytes;
 
     await node.fail();
