@@ -8,7 +8,8 @@ import { BUILD_TIMEOUT_MS, docker } from "./docker.ts";
 import { ServerContainer } from "./server-container.ts";
 
 const LIMITED = ["--memory", "400m", "--memory-swap", "400m"];
-const HOST = "pgrep -f 'session-hos[t]'";
+/** The oldest: a program that the host starts has its command line for a moment. */
+const HOST = "pgrep -of 'session-hos[t]'";
 /** Buffers its input until the end of a line, which never comes. */
 const GLUTTON = "tail /dev/zero";
 

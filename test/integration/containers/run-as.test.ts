@@ -20,7 +20,8 @@ printf '#!/bin/sh\\necho ran\\n' >/usr/local/bin/for-team && chmod 750 /usr/loca
 export SSH_AUTH_SOCK=/root/agent SUDO_USER=eve XDG_RUNTIME_DIR=/run/user/0 OF_ROOT=private LC_TIME=C.UTF-8
 umask 077
 `;
-const HOST_PID = "$(pgrep -f 'main.js [s]ession-host')";
+/** The oldest: a program that the host starts has its command line for a moment. */
+const HOST_PID = "$(pgrep -of 'main.js [s]ession-host')";
 
 let container: SystemContainer;
 let alice: SystemUser;
