@@ -73,10 +73,24 @@ export async function startContainer(plan: ContainerPlan): Promise<Container> {
     const started = await withDeadline(container.start(), START_TIMEOUT_MS, `the start of ${plan.name}`);
     return (await engine()).container.getById(started.getId());
   } catch (error) {
+    const ended = await endedContainer(plan.name);
+    if (ended !== undefined) return ended;
     // The container may exist without ever having run.
     await removeContainer(plan.name);
     throw error;
   }
+}
+
+/** One whose program ended at once: testcontainers waits in vain for its ports. */
+async function endedContainer(name: string): Promise<Container | undefined> {
+  const { container } = await engine();
+  return await container
+    .getById(name)
+    .inspect()
+    .then(
+      ({ Id, State }) => (State.Status === "exited" ? container.getById(Id) : undefined),
+      () => undefined,
+    );
 }
 
 export async function createNetwork(name: string): Promise<void> {

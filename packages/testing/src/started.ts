@@ -53,7 +53,7 @@ export class StartedService implements Machine, AsyncDisposable {
   ): Promise<StartedService> {
     const service = new StartedService(container, place);
     try {
-      await service.#followLog();
+      await service.#followLog(0);
       await service.ready(options);
       return service;
     } catch (error) {
@@ -162,7 +162,7 @@ export class StartedService implements Machine, AsyncDisposable {
   /** Resolves when the server answers. */
   async start(options: WaitOptions = {}): Promise<void> {
     await this.#asked("start", this.#container.start());
-    await this.#followLog();
+    await this.#followLog(Date.parse((await this.#state()).StartedAt) / 1000);
     await this.ready(options);
   }
 
@@ -203,10 +203,9 @@ export class StartedService implements Machine, AsyncDisposable {
     return (await this.#container.inspect()).State;
   }
 
-  /** Since the last start, until the container stops. */
-  async #followLog(): Promise<void> {
+  /** Until the container stops. `since`: seconds since the epoch, by the engine's clock. */
+  async #followLog(since: number): Promise<void> {
     const { container } = await engine();
-    const since = Date.parse((await this.#state()).StartedAt) / 1000;
     const stream = await container.logs(this.#container, { since });
     stream.on("data", (text: string) => this.#log.append(text));
     this.#logged = finished(stream).catch(() => undefined);

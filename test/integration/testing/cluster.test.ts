@@ -55,6 +55,14 @@ test("a server that cannot start says why, and leaves nothing", async () => {
   expect(await possessions(ownName())).toBe(0);
 });
 
+test("a container that ends at once says why, and leaves nothing", async () => {
+  const starting = new ServiceContainer().withName("brief").withEnvironment({ HOME: "/opt/home" }).start();
+  await expect(starting).rejects.toThrow(
+    /^brief ended before it answered\nlast lines of brief:\n[\s\S]*cannot write to \/opt\/home/,
+  );
+  expect(await possessions(ownName())).toBe(0);
+});
+
 test("a server keeps its address and its sessions' records over an outage of its machine", async () => {
   await using server = await open("box");
   using client = await server.client();
