@@ -77,11 +77,19 @@ export function bodyTooLarge(limit: number): ServiceError {
 export function discardBody(request: IncomingMessage): Promise<void> | undefined {
   if (request.complete) return undefined;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const idle = setTimeout(resolve, CLIENT_IDLE_MS);
+  let isSilent = false;
+  // When this process has stood still, the timer is due before what has arrived meanwhile is read.
+  const idle = setTimeout(() => {
+    isSilent = true;
+    setImmediate(() => {
+      if (isSilent) resolve();
+    });
+  }, CLIENT_IDLE_MS);
   const late = setTimeout(resolve, DISCARD_TIMEOUT_MS);
   request.once("close", resolve);
   request.on("data", () => {
     request.pause();
+    isSilent = false;
     idle.refresh();
     setTimeout(() => request.resume(), DISCARD_PAUSE_MS);
   });

@@ -93,6 +93,19 @@ test("a client that reads only after it has sent everything receives the refusal
   expect(text).toMatch(/^HTTP\/1\.1 413 .*"body_too_large"/s);
 });
 
+test("a client is not taken for silent because this process stands still", async () => {
+  await using own = await serve();
+  const asked = once(own.server, "request");
+  const { socket, written } = await postAndClose(own.port, SIZE, SIZE);
+  const [incoming] = await asked;
+  await once(incoming, "data");
+  // Longer than a client may be silent. What it has sent waits in the kernel.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+  await written;
+  const text = (await buffer(socket)).toString();
+  expect(text).toMatch(/^HTTP\/1\.1 413 .*"body_too_large"/s);
+});
+
 test("the connection of a refused client closes soon after the client has stopped sending", async () => {
   await using own = await serve();
   const { socket } = await postAndClose(own.port, SIZE, 1_000);
