@@ -39,6 +39,11 @@ function expectLost(record: SessionRecord): void {
   expect(Date.parse(record.exitedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(record.created) - 1000);
 }
 
+/** Resolves when the host has written the session's output so far. Viewers get it before its write begins. */
+async function written(id: string): Promise<void> {
+  expect((await rest.get(`/api/sessions/${id}/recording?follow=0`)).status).toBe(200);
+}
+
 async function castOnDisk(id: string): Promise<Uint8Array> {
   return eventually(async () => {
     try {
@@ -57,6 +62,9 @@ describe("kill -9 of the session host", () => {
     await rest.ended(ended.id);
     await rest.shows(quiet.id, /\u00e9/);
     await rest.shows(flood.id, /line 5000\r\n/);
+    for (const { id } of [flood, quiet]) await written(id);
+    // It follows the record of the exit, which comes after the news of it.
+    await castOnDisk(ended.id);
     await loseHost();
     for (const { id } of [flood, quiet]) expectLost(await rest.record(id));
     expect(await rest.record(ended.id)).toMatchObject({ exitCode: 3, exitReason: "exit" });
@@ -88,6 +96,7 @@ describe("kill -9 of the session host", () => {
     using socket = server.connect();
     using follower = Follower.attach(socket, id);
     await follower.shows(/before\r\n/);
+    await written(id);
     await loseHost();
     expect(await follower.exit()).toMatchObject({ sessionId: id, exitCode: 129 });
     expect(follower.text).toBe("before\r\n");
