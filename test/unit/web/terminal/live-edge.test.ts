@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { LiveEdge } from "../../../../src/web/terminal/live-edge.ts";
 
@@ -89,6 +89,8 @@ test("where the connection of now says that it begins, an answer or a failure th
 });
 
 test("a failed request is not repeated when the current connection knows the start", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   let asked = 0;
   const written = async (): Promise<number> => {
     asked += 1;
@@ -98,7 +100,7 @@ test("a failed request is not repeated when the current connection knows the sta
   liveEdge.find();
   await settled();
   liveEdge.found(100);
-  await afterRetries();
+  await vi.advanceTimersByTimeAsync(1);
   expect([asked, liveEdge.has(100)]).toEqual([1, true]);
 });
 
