@@ -4,6 +4,7 @@ import { type AuditReceiver, Shipper } from "../../../src/audit/ship/shipper.ts"
 import { stdoutReceiver } from "../../../src/audit/ship/stdout-receiver.ts";
 import { messageOf } from "../../../src/audit/ship/syslog-receiver.ts";
 import { bestTime } from "../../integration/harness/best-time.ts";
+import { until } from "../until.ts";
 
 /** A shipper with its entries and log messages. `deliver`: of its receiver. */
 function shipping(deliver: AuditReceiver["deliver"]) {
@@ -46,6 +47,8 @@ test("only lines that a receiver did not accept are sent again", async () => {
   {
     await using _shipper = shipper;
     shipper.ship(lines(9));
+    // The pauses after failures count as well for the time in which a shipper has to stop.
+    await until(() => taken.length === 9);
   }
   expect(taken).toEqual(lines(9));
   expect(said).toEqual(["audit receiver takes no lines", "audit receiver takes lines again"]);
