@@ -54,6 +54,13 @@ const NOTICE = `{ method: "notice", input: { user: "bob", notification: { type: 
 const call = { name: "listBranches", input: {}, user: "ada" };
 const signal = new AbortController().signal;
 const answering = 'host.on("data", () => say({ id: 1, answer: "[]" }));';
+/** For more than one call: other messages may come with a call or apart from it. */
+const answeringAll = `host.on("data", (data) => {
+  for (const line of String(data).trim().split("\\n")) {
+    const { method, id } = JSON.parse(line);
+    if (method === "call") say({ id, answer: "[]" });
+  }
+});`;
 
 test("a notification goes to the worker's user, whatever the worker says", async () => {
   const { worker, notices } = hostile(`say(${NOTICE}); ${answering}`);
@@ -104,9 +111,7 @@ test("a worker that never reads is ended before its messages fill the memory", a
 });
 
 test("a worker that starts has its user looked up once, and one that runs has it checked at each call", async () => {
-  const { worker, lookUps } = hostile(
-    'let number = 0; host.on("data", () => say({ id: ++number, answer: "[]" }));',
-  );
+  const { worker, lookUps } = hostile(answeringAll);
   await using _ = worker;
   await worker.call(call, signal);
   expect(lookUps).toEqual(["start"]);
@@ -136,14 +141,7 @@ test("a worker's log line stays its user's, whatever fields it has", async () =>
 });
 
 test("an idle worker can be released, and starts again for the next call", async () => {
-  const { worker, lookUps } = hostile(
-    `host.on("data", (data) => {
-      for (const line of String(data).trim().split("\\n")) {
-        const { method, id } = JSON.parse(line);
-        if (method === "call") say({ id, answer: "[]" });
-      }
-    });`,
-  );
+  const { worker, lookUps } = hostile(answeringAll);
   await using _ = worker;
   expect(worker.release()).toBe(false);
   const answer = worker.call(call, signal);
