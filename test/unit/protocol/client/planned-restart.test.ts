@@ -186,17 +186,22 @@ test("a server that still sends messages while its link is left is awaited", asy
 });
 
 test("during an announced restart attempts are frequent and the state stays planned, also if the server closes early", async () => {
+  vi.useFakeTimers();
+  using stack = new DisposableStack();
+  stack.defer(() => vi.useRealTimers());
   const server = new MemoryServer();
-  using socket = connect(server, { random: () => 0 });
+  const socket = stack.use(connect(server, { random: () => 0 }));
   await socket.opened(1_000);
   const states = statesOf(socket);
   server.send(FrameType.GOAWAY, "", encodeJson({ afterMs: 60_000, jitterMs: 0, reason: "restart" }));
-  await until(() => server.link.outgoing.length === 0);
+  await vi.advanceTimersByTimeAsync(0);
   server.refusal = REFUSED;
   server.link.cut();
-  await until(() => states.filter(({ kind }) => kind === "waiting").length >= 3);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(states.filter(({ kind }) => kind === "waiting").length).toBeGreaterThanOrEqual(3);
   server.refusal = undefined;
-  await socket.opened(5_000);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(socket.state).toEqual({ kind: "open" });
   const notOpen = states.filter(({ kind }) => kind !== "open");
   expect(notOpen.length).toBeGreaterThan(4);
   expect(notOpen.every((state) => "isPlanned" in state && state.isPlanned)).toBe(true);
