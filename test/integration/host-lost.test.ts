@@ -39,9 +39,11 @@ function expectLost(record: SessionRecord): void {
   expect(Date.parse(record.exitedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(record.created) - 1000);
 }
 
-/** Resolves when the host has written the session's output so far. Viewers get it before its write begins. */
-async function written(id: string): Promise<void> {
-  expect((await rest.get(`/api/sessions/${id}/recording?follow=0`)).status).toBe(200);
+/** Resolves when the host has written this output of the session. Viewers get it before its write begins. */
+async function written(id: string, text: string): Promise<void> {
+  const isThere = async (): Promise<true | undefined> =>
+    (await readFile(fileOf(id, "output"), "utf8")).includes(text) ? true : undefined;
+  await eventually(isThere, `"${text}" on the disk`);
 }
 
 async function castOnDisk(id: string): Promise<Uint8Array> {
@@ -62,7 +64,8 @@ describe("kill -9 of the session host", () => {
     await rest.ended(ended.id);
     await rest.shows(quiet.id, /\u00e9/);
     await rest.shows(flood.id, /line 5000\r\n/);
-    for (const { id } of [flood, quiet]) await written(id);
+    await written(quiet.id, "\u00e9");
+    await written(flood.id, "line 5000\r\n");
     // It follows the record of the exit, which comes after the news of it.
     await castOnDisk(ended.id);
     await loseHost();
@@ -96,7 +99,7 @@ describe("kill -9 of the session host", () => {
     using socket = server.connect();
     using follower = Follower.attach(socket, id);
     await follower.shows(/before\r\n/);
-    await written(id);
+    await written(id, "before\r\n");
     await loseHost();
     expect(await follower.exit()).toMatchObject({ sessionId: id, exitCode: 129 });
     expect(follower.text).toBe("before\r\n");
