@@ -19,6 +19,9 @@ export const REMOTE = "app.kubernetes.io/component=remote";
 export const HQ_DEPLOYMENT = "deployment/ttyhq-hq";
 export const REMOTES = "statefulset/ttyhq-remote";
 
+/** They would replace a deleted pod. */
+const CONTROLLERS = "deployments,replicasets,statefulsets";
+
 /** The kinds whose pods stay away from the spare node. */
 const PINNED = { none: "Deployment|StatefulSet", hq: "StatefulSet", all: undefined };
 
@@ -149,14 +152,11 @@ export class KubernetesCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#owned.disposeAsync();
-    // The pods take their time to end; nothing else waits for that.
-    await this.kubectl.does(
-      "delete",
-      "namespace",
-      this.kubectl.namespace,
-      "--wait=false",
-      "--ignore-not-found",
-    );
+    const { kubectl } = this;
+    // Left to the namespace's end, remotes would wait for their sessions, and take room from the next test's pods.
+    await kubectl.does("delete", CONTROLLERS, "--all", "--cascade=orphan", "--wait=false");
+    await kubectl.does("delete", "pods", "--all", "--grace-period=1", "--wait=false");
+    await kubectl.does("delete", "namespace", kubectl.namespace, "--wait=false", "--ignore-not-found");
   }
 
   /** Applies the project's files again, as at the start. */
