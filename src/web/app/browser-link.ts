@@ -34,9 +34,13 @@ export async function openBrowserLink(
   return await promise;
 }
 
-/** This server delivered the page, so a 404 comes from a proxy in front of it whose server is temporarily down. */
+/**
+ * This server delivered the page, so a 404 comes from a proxy in front of it whose server is temporarily down. After a
+ * 401 the page either has no login or is let in again, and stays connected.
+ */
 export function passing(error: unknown): never {
-  if (!(error instanceof ServiceError) || error.code !== "not_found") throw error;
+  if (!(error instanceof ServiceError)) throw error;
+  if (error.code !== "not_found" && error.status !== 401) throw error;
   throw new ServiceError("host_unreachable", error.message, { cause: error });
 }
 

@@ -1,4 +1,5 @@
 // The login page offers the server's methods, and logs in by itself if there is nothing to ask.
+import type { Route } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Chromium } from "./chromium.ts";
 import { IdentityProxy } from "./identity-proxy.ts";
@@ -83,6 +84,31 @@ test("a user of a proxy is admitted at once, without a token, and has no log out
   proxy.login = "ada";
   await driver.page.reload();
   await driver.connection("open");
+});
+
+test("one request that a proxy did not identify neither logs its user out nor ends the connection", async () => {
+  const flags = ["--enable-proxy-serve", "--proxy-external"];
+  await using server = await ServerProcess.start({ flags, env: ACCOUNT });
+  await using proxy = await IdentityProxy.start(server.url);
+  proxy.login = "ada";
+  await using driver = await chromium.open("about:blank");
+  const { page } = driver;
+  await page.clock.install();
+  await page.goto(proxy.url);
+  await driver.connection("open");
+  // The page logs in by itself again, but not at once.
+  await page.clock.fastForward(60_000);
+  const refused = Promise.withResolvers<void>();
+  const answer = async (route: Route): Promise<void> => {
+    await route.fulfill({ status: 401, body: "" });
+    refused.resolve();
+  };
+  await page.route("**/api/auth/ws-ticket", answer, { times: 1 });
+  await page.evaluate("dispatchEvent(new Event('offline'))");
+  await refused.promise;
+  await driver.startShell();
+  await driver.enter("echo in-$((1 + 1))");
+  await driver.shows("\nin-2\n");
 });
 
 test("a user of a proxy is shown by name and picture, without a referrer for other sites", async () => {
