@@ -60,8 +60,8 @@ function NoSession({ workspace }: Pick<WorkspaceProps, "workspace">): VNode {
   }
   return (
     <div class="missing">
-      <h1>The session is gone</h1>
-      <p class="muted">Whoever shared it has removed it.</p>
+      <h1>The session is not available</h1>
+      <p class="muted">Its machine is offline, or it was removed. If it comes back, it appears here.</p>
     </div>
   );
 }

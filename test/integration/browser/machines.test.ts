@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { decodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { NewShare } from "../../../src/protocol/schemas/share.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { Chromium } from "./chromium.ts";
@@ -99,6 +100,19 @@ test("an HQ with sessions of its own has them first, as local", async () => {
   await page.start("sleep 1000", { name: "at home", machine: "local" });
   await machine(page, "local").getByText("at home").waitFor();
   expect(await page.page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["local", "worker-1"]);
+});
+
+test("a guest whose link is opened while the machine is away is told so, and sees the session when it is back", async () => {
+  await using fleet = await TestFleet.start({ isGuarded: true });
+  const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "echo here; cat"] });
+  const share = NewShare.parse((await fleet.ask(`/api/sessions/${id}/share`, { body: {} })).json);
+  await fleet.remote("worker-1").kill("SIGTERM");
+  await eventually(async () => (await fleet.remotes()).length === 0 || undefined, "the remote's departure");
+  await using guest = await chromium.open(share.url);
+  await guest.page.getByText("Its machine is offline").waitFor();
+  await fleet.remote("worker-1").restart();
+  await guest.phase("watching");
+  await guest.shows("here\n");
 });
 
 test("the form of a new session keeps its fields while the only machine is away", async () => {
