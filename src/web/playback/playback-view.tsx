@@ -1,6 +1,6 @@
 import { computed } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { routeHash, sessionRoute } from "../app/route.ts";
 import type { SessionProps } from "../app/view-props.ts";
 import { Button } from "../components/button.tsx";
@@ -123,7 +123,7 @@ function Export({ label, onExport }: ExportProps): VNode {
 /** Takes the focus with its pane, unless another element of the pane has it. */
 function PlayButton({ playback, isFocused }: PlaybackProps & Pick<PlaybackViewProps, "isFocused">): VNode {
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const isElsewhere = button.current?.closest(".pane")?.contains(document.activeElement) === false;
     if (isFocused && isElsewhere) button.current?.focus();
   }, [isFocused]);
