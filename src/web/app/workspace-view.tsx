@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { lazy } from "../components/lazy.tsx";
 import { useToggle } from "../components/toggle.ts";
 import type { Panes } from "../layout/panes.ts";
 import { PanesView } from "../layout/panes-view.tsx";
@@ -8,9 +9,21 @@ import { NewSession } from "../sessions/new-session.tsx";
 import { Switcher } from "../sessions/session-finder.tsx";
 import { Sidebar } from "../sessions/sidebar.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
-import { LAZY_VIEWS } from "./lazy-view.tsx";
 import { routeHash } from "./route.ts";
 import type { UserAccess, WorkspaceProps } from "./view-props.ts";
+
+const LAZY = "This view";
+
+type LazyViewProps = WorkspaceProps & { readonly onClose: () => void };
+
+/** Views that are not part of the page's first load. */
+const LAZY_VIEWS: ReadonlyMap<string, (props: LazyViewProps) => VNode | undefined> = new Map([
+  ["account", lazy(LAZY, async () => (await import("../account/account-view.tsx")).AccountView)],
+  ["audit", lazy(LAZY, async () => (await import("../audit/audit-view.tsx")).AuditView)],
+  ["machines", lazy(LAZY, async () => (await import("../machines/machines-view.tsx")).MachinesView)],
+  ["usage", lazy(LAZY, async () => (await import("../account/usage-view.tsx")).UsageView)],
+  ["worktrees", lazy(LAZY, async () => (await import("../worktrees/worktrees-view.tsx")).WorktreesView)],
+]);
 
 /** The list beside the open session; on a narrow screen one of them, depending on the address. */
 export function WorkspaceView({

@@ -5,6 +5,7 @@ import { ServiceError } from "../../../protocol/errors.ts";
 import { Button } from "../../components/button.tsx";
 import { Failure } from "../../components/failure.tsx";
 import { Icon } from "../../components/icon.tsx";
+import { SelectField } from "../../components/select.tsx";
 import { useSubmission } from "../../components/submission.ts";
 import { TextField } from "../../components/text-field.tsx";
 import { failureSentence } from "../../sentence.ts";
@@ -12,7 +13,6 @@ import type { Keyring, OpenKey } from "../keys/keyring.ts";
 import type { StoredKey } from "../keys/stored-key.ts";
 import type { LoginDraft, Step, WayProps } from "../login-props.ts";
 import { UserField, userOf } from "../user-field.tsx";
-import { KeyField } from "./key-field.tsx";
 
 type KeyLoginProps = WayProps & {
   readonly keyring: Keyring;
@@ -114,5 +114,27 @@ function KeyForm(props: KeyLoginProps & { readonly stored: StoredKey }): VNode {
         {isBusy ? "Logging in…" : "Log in"}
       </button>
     </form>
+  );
+}
+
+type KeyFieldProps = {
+  readonly keys: readonly StoredKey[];
+  readonly stored: StoredKey;
+  readonly onChoose: (publicKey: string) => void;
+  readonly onDetails: () => void;
+};
+
+/** Chooses a key, and links to its details. */
+function KeyField({ keys, stored, onChoose, onDetails }: KeyFieldProps): VNode {
+  return (
+    <div class="key-field">
+      <SelectField
+        label="Key"
+        options={keys.map(({ name, publicKey }) => ({ value: publicKey, words: name }))}
+        value={stored.publicKey}
+        onChoose={onChoose}
+      />
+      <Button icon="more" label="About this key" title="Public key, export, remove" onClick={onDetails} />
+    </div>
   );
 }
