@@ -161,7 +161,10 @@ describe("ttyhq attach", () => {
     await installation.ttyhq(["run", "--detach", "--name", "demo", "--", ...INNER.split(" ")]);
     await using terminal = await Tmux.open({ cols: 90, rows: 20 }, installation.env);
     for (const round of ["first", "second"]) {
-      await terminal.enter(`clear; $TTYHQ attach demo; echo "code $?"`);
+      // So that the screen of the round before is not taken for what is drawn.
+      await terminal.enter("clear");
+      await terminal.shows(/^outer> \s*$/);
+      await terminal.enter(`$TTYHQ attach demo; echo "code $?"`);
       if (round === "first") await terminal.enter("PS1='inner> '; echo 'héllo 日本'; stty size");
       const screen = await terminal.shows(/^inner> $/m);
       expect(screen).toMatch(/^héllo 日本\n20 90$/m);
