@@ -22,7 +22,7 @@ function quick(kind: string, name: string, containers: readonly string[]): objec
 const stage = stagedCluster({
   remotes: 1,
   // Long enough to observe.
-  settings: ["TTYHQ_DRAIN_DELAY=6s"],
+  settings: ["TTYHQ_GRACE=40s", "TTYHQ_DRAIN_DELAY=20s"],
   patches: [
     quick("Deployment", "ttyhq-hq", ["hq"]),
     quick("StatefulSet", "ttyhq-remote", ["session-host", "server"]),
