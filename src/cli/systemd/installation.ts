@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { chown, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceFile } from "../../lib/fs/atomic-file.ts";
@@ -78,11 +79,24 @@ async function isActive(systemctl: Systemctl, unit: string): Promise<boolean> {
   return (await systemctl.ask("is-active", "--quiet", unit)).code === 0;
 }
 
-/** Stops both with all sessions and removes the files of `install`, except a changed configuration file. */
-export async function uninstall(place: Place, systemctl: Systemctl, tell: Tell): Promise<void> {
-  await systemctl.run("disable", "--now", SERVER_UNIT, HOST_UNIT);
-  for (const path of [place.serverUnit, place.hostUnit]) {
-    await rm(path, { force: true });
+/**
+ * Stops both with all sessions and removes the files of `install`, except a changed configuration file. Completes an
+ * uninstall that was interrupted.
+ */
+export async function uninstall(
+  place: Place,
+  systemctl: Pick<Systemctl, "run" | "ask">,
+  tell: Tell,
+): Promise<void> {
+  const both = [
+    [SERVER_UNIT, place.serverUnit],
+    [HOST_UNIT, place.hostUnit],
+  ] as const;
+  // systemctl fails for a unit without a file.
+  const present = both.filter(([, path]) => existsSync(path));
+  await systemctl.run("disable", "--now", ...present.map(([unit]) => unit));
+  for (const [, path] of present) {
+    await rm(path);
     tell(`removed ${path}`);
   }
   await systemctl.run("daemon-reload");
