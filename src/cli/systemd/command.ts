@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
+import { ConfigError } from "../../config/config-error.ts";
 import { findSystemAccount } from "../../lib/os/system-account.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { command, ExitCode, group, jsonText, writeMessage } from "../command.ts";
@@ -60,9 +61,10 @@ const addUninstall = command({
       return;
     }
     const systemctl = managerOf(scope, cli);
-    const controlDir = unit === undefined ? undefined : await controlDirOfUnit(unit, scope, cli);
+    const mayEnd = endSessions === true;
+    const controlDir = unit === undefined ? undefined : await controlDirToLeave(unit, { scope, mayEnd }, cli);
     const running = controlDir === undefined ? 0 : await runningSessions(controlDir);
-    if (running > 0 && !endSessions) {
+    if (running > 0 && !mayEnd) {
       const what = running === 1 ? "a program runs in a session" : `programs run in ${running} sessions`;
       throw new ServiceError("session_running", `${what} of ${controlDir}: --end-sessions ends them`);
     }
@@ -139,6 +141,23 @@ export async function controlDirOfUnit(
   const account = user === undefined ? undefined : await findSystemAccount(user);
   const home = account?.home ?? context.home;
   return parseHostConfig(await configInput(command.opts(), { ...context, home, env: {} })).controlDir;
+}
+
+/** As `controlDirOfUnit`; `undefined` for an invalid or missing configuration file, if running programs may end. */
+export async function controlDirToLeave(
+  unitText: string,
+  { scope, mayEnd }: { readonly scope: Scope; readonly mayEnd: boolean },
+  context: ProcessContext,
+): Promise<string | undefined> {
+  try {
+    return await controlDirOfUnit(unitText, scope, context);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    if (mayEnd) return undefined;
+    const hint =
+      "so it is unknown whether programs run: restore the file, or give --end-sessions to end them";
+    throw new ConfigError([...error.problems, hint]);
+  }
 }
 
 async function runningSessions(controlDir: string): Promise<number> {
