@@ -93,9 +93,9 @@ export async function uninstall(
     [HOST_UNIT, place.hostUnit],
   ] as const;
   // systemctl fails for a unit without a file.
-  const present = both.filter(([, path]) => existsSync(path));
-  await systemctl.run("disable", "--now", ...present.map(([unit]) => unit));
-  for (const [, path] of present) {
+  const installed = both.filter(([, path]) => existsSync(path));
+  await systemctl.run("disable", "--now", ...installed.map(([unit]) => unit));
+  for (const [, path] of installed) {
     await rm(path);
     tell(`removed ${path}`);
   }
