@@ -102,6 +102,20 @@ test("restore refuses a copy that lacks a remote", async () => {
   expect(done).toBe("");
 });
 
+test("update-servers, run again with an image that does not start, leaves the other servers alone", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  const answers = `*"get pods"*) echo pod/ttyhq-remote-0 pod/ttyhq-remote-1 ;;
+*restartCount*) echo 4 ;;
+*ready*) echo false ;;`;
+  const tested: Script = {
+    ...{ script: "update-servers", args: ["ttyhq:broken"], fails: "nothing", answers, never: /^$/ },
+  };
+  const { code, stderr, done } = await run(folder.path, tested);
+  expect(stderr).toMatch(/^update-servers: the server of pod\/ttyhq-remote-0 is not ready after 1 s: /);
+  expect(code).toBe(1);
+  expect(done).not.toContain("ttyhq-remote-1");
+});
+
 async function run(
   folder: string,
   { script, args = [], fails, answers = "" }: Script,
