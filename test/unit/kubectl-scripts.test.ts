@@ -1,7 +1,7 @@
 // The scripts of k8s/ at a cluster that does not answer one of their questions: none of them may take that for an answer.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -75,6 +75,21 @@ test("backup calls nothing whole in a namespace without ttyhq", async () => {
   const { code, stderr } = await run(folder.path, tested);
   expect(stderr).toBe("backup: the namespace typo has no secret of ttyhq\n");
   expect(code).toBe(1);
+});
+
+test("a backup that fails at a remote leaves nothing that restore would take for a backup", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  const answers = `${SECRETS}
+*"get statefulset/ttyhq-remote"*) echo 2 ;;
+*exec*) gzip </dev/null ;;`;
+  const tested: Script = {
+    ...{ script: "backup", args: ["NEW"], fails: "exec ttyhq-remote-1", answers, never: /^$/ },
+  };
+  const { code, stderr, done } = await run(folder.path, tested);
+  expect(stderr).toContain("the copy of session-host in ttyhq-remote-1 is not whole");
+  expect(code).toBe(1);
+  expect(done).toContain("exec ttyhq-remote-0");
+  expect(await readdir(folder.path)).not.toContainEqual(expect.stringMatching(/^new/));
 });
 
 test("restore keeps the sessions on a volume whose remote is scaled down, and starts the pods as before", async () => {
