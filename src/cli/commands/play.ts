@@ -48,7 +48,8 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
   const terminal = new Terminal(cli);
   const clock = new PlaybackClock({ now: () => performance.now(), speed: flags.speed });
   using scope = new DisposableStack();
-  scope.use(onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort()));
+  // A pipe has no modes to restore, and its reader may have stopped reading.
+  if (terminal.isScreen) scope.use(onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort()));
   scope.use(terminal.onOutput("error", () => stop.abort()));
   if (source !== "-" && terminal.isInteractive) {
     scope.use(terminal.raw());

@@ -2,29 +2,51 @@ import { once } from "node:events";
 import { mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { runCli } from "../../../../src/cli/program.ts";
+import { PLAIN_MODES } from "../../../../src/cli/terminal/terminal-modes.ts";
 import { REQUEST_TIMEOUT_MS } from "../../../../src/protocol/limits.ts";
 import { fakeServer } from "../fake-server.ts";
-import { cliOf, ran } from "../run-cli.ts";
+import { cliOf } from "../run-cli.ts";
 
 const HEADER = '{"version":2,"width":80,"height":24}\n';
 
 test.each(["", HEADER, `${HEADER}[0, "o", "hello"]\n`])(
-  "a stop signal ends the play of a pipe that says %j and stays open",
+  "a stop signal ends the play on a terminal of a pipe that says %j and stays open",
   async (text) => {
     const stdin = new PassThrough();
     stdin.write(text);
-    const others = process.listeners("SIGTERM");
-    const played = ran(["play", "-"], { stdin });
-    const listening = () => process.listeners("SIGTERM").filter((listener) => !others.includes(listener));
+    const stdout = Object.assign(new PassThrough(), { isTTY: true });
+    const listening = stopListeners();
+    const played = runCli(cliOf(["play", "-"], { stdin, stdout }));
     await expect.poll(() => listening().length).toBe(1);
     await expect.poll(() => stdin.readableLength).toBe(0);
     for (const listener of listening()) listener("SIGTERM");
-    expect(await played).toEqual({ exitCode: 0, stdout: text.includes("hello") ? "hello" : "", stderr: "" });
+    expect(await played).toBe(0);
+    expect(String(stdout.read())).toBe(`${text.includes("hello") ? "hello" : ""}${PLAIN_MODES}`);
   },
 );
+
+test("stop signals keep their effect on a play into a pipe, which may not be read any more", async () => {
+  const stdin = new PassThrough();
+  stdin.write(`${HEADER}[0, "o", "hello"]\n`);
+  const { promise: begun, resolve: begin } = Promise.withResolvers<() => void>();
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => begin(done) });
+  const listening = stopListeners();
+  const played = runCli(cliOf(["play", "-"], { stdin, stdout }));
+  const goOn = await begun;
+  expect(listening()).toEqual([]);
+  stdin.end();
+  goOn();
+  expect(await played).toBe(0);
+});
+
+/** Those that are added from now on. */
+function stopListeners(): () => NodeJS.SignalsListener[] {
+  const others = process.listeners("SIGTERM");
+  return () => process.listeners("SIGTERM").filter((listener) => !others.includes(listener));
+}
 
 test.each(["\x03", "\x1b[99;5u", "\x1b[27;5;99~"])(
   "ctrl-c stops a recording of a program that asked for other key encodings: %j",
