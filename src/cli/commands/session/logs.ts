@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { disconnected } from "../../../protocol/client/link.ts";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
-import { command } from "../../command.ts";
+import { command, ExitCode } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { SERVER_FLAGS, type Server, serverOf } from "../../server.ts";
 import { findSession } from "../../session-reference.ts";
 import { SessionScreen } from "../../terminal/session-screen.ts";
-import { onSignals } from "../../terminal/signals.ts";
+import { onSignals, type StopSignal, signalExitCode } from "../../terminal/signals.ts";
 import { Terminal } from "../../terminal/terminal.ts";
 
 export const addLogs = command({
@@ -23,15 +23,31 @@ export const addLogs = command({
   run: async (flags, [reference = ""], cli) => {
     const server = await serverOf(flags, cli);
     const { id } = findSession(reference, await server.client.list());
+    const terminal = new Terminal(cli);
     const stop = new AbortController();
     // A reader such as `head` leaves the pipe early.
     cli.stdout.once("error", () => stop.abort());
-    await (flags.follow ? follow : print)(id, server, cli, stop.signal);
+    let exitCode: number = ExitCode.Ok;
+    const stopped = (name: StopSignal): void => {
+      if (!flags.follow) exitCode = signalExitCode(name);
+      stop.abort();
+    };
+    // A pipe has no modes to restore, and its reader may have stopped reading.
+    using _signals = terminal.isScreen ? onSignals(["SIGINT", "SIGTERM", "SIGHUP"], stopped) : undefined;
+    const output = { server, cli, terminal, signal: stop.signal };
+    await (flags.follow ? follow : print)(id, output);
+    return exitCode;
   },
 });
 
-async function print(id: string, { client }: Server, cli: Cli, signal: AbortSignal): Promise<void> {
-  const terminal = new Terminal(cli);
+type Output = {
+  readonly server: Server;
+  readonly cli: Cli;
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+};
+
+async function print(id: string, { server: { client }, cli, terminal, signal }: Output): Promise<void> {
   try {
     const request = { params: { id }, query: {} };
     const { body } = await client.stream(endpoints.sessionOutput, request, signal);
@@ -46,16 +62,15 @@ async function print(id: string, { client }: Server, cli: Cli, signal: AbortSign
   }
 }
 
-async function follow(id: string, { client, connect }: Server, cli: Cli, signal: AbortSignal): Promise<void> {
+async function follow(id: string, { server: { client, connect }, terminal, signal }: Output): Promise<void> {
   const end = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => end.resolve());
-  using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => end.resolve());
   using socket = await connect("logs");
   using _state = socket.onState((state) => {
     if (state.kind === "closed") end.reject(state.error ?? disconnected());
   });
   const events = { exited: () => end.resolve(), refused: end.reject };
-  using screen = new SessionScreen({ socket, client, terminal: new Terminal(cli), sessionId: id, ...events });
+  using screen = new SessionScreen({ socket, client, terminal, sessionId: id, ...events });
   screen.follow(0);
   await end.promise;
 }

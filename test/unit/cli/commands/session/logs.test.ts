@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { WebSocketServer } from "ws";
@@ -53,4 +54,23 @@ test.each([
   const stdout = Object.assign(new PassThrough(), { isTTY });
   expect(await runCli(cliOf(["logs", "a", "--control-dir", server.controlDir], { stdout }))).toBe(0);
   expect(String(stdout.read())).toBe(output + end);
+});
+
+test("ctrl-c during logs gives a terminal its modes back", async () => {
+  const output = "\x1b[?1000hscreen";
+  await using server = await fakeServer(() => ({ status: 200, body: [] }));
+  server.http.removeAllListeners("request").on("request", ({ url = "" }, response) => {
+    // The output goes on.
+    if (url.includes("/output")) response.write(output);
+    else response.end(JSON.stringify([record({ id: "a" })]));
+  });
+  const stdout = Object.assign(new PassThrough(), { isTTY: true });
+  const others = process.listeners("SIGINT");
+  const printed = runCli(cliOf(["logs", "a", "--control-dir", server.controlDir], { stdout }));
+  await once(stdout, "readable");
+  const listening = process.listeners("SIGINT").filter((listener) => !others.includes(listener));
+  expect(listening).toHaveLength(1);
+  for (const listener of listening) listener("SIGINT");
+  expect(await printed).toBe(130);
+  expect(String(stdout.read())).toBe(output + PLAIN_MODES);
 });
