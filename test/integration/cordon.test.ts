@@ -99,6 +99,12 @@ describe("a machine of an HQ", () => {
     return fleet.ask("/api/sessions", { body: { command: ["cat"], remoteId } });
   };
 
+  test("that runs no session is drained at once", async () => {
+    const drained = await atHq("drain", "worker-2");
+    expect(drained).toMatchObject({ code: 0, stdout: "worker-2 runs no sessions\n" });
+    expect(await atHq("uncordon", "worker-2")).toMatchObject({ code: 0 });
+  });
+
   test("is cordoned there, which its own list and the one of the HQ show at once", async () => {
     const before = await fleet.create("worker-1", { command: ["cat"] });
     expect(await atHq("cordon", "worker-1")).toMatchObject({ code: 0, stdout: "worker-1 is cordoned\n" });

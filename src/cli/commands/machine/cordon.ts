@@ -19,6 +19,10 @@ const CORDON = {
   json: 'print {"machine", "cordoned"}',
   who: "server",
 } as const;
+const sessionsOfRemote = {
+  ...endpoints.listSessions,
+  path: "/api/remotes/:name/proxy/api/sessions",
+} as const;
 const UNTIL_RESTART = ["--until-restart", "the server forgets it when it restarts"] as const;
 /** One call of the 100 per minute that a user may make by default. */
 const POLL_MS = 1_000;
@@ -120,7 +124,10 @@ async function cordon(client: Client, name: string | undefined, body: SetCordon)
   return { machine: remote.name, cordoned: remote.cordoned ?? false };
 }
 
-/** The sessions of a machine that run at the deadline. Ignores temporary errors of a server, which may restart. */
+/**
+ * The sessions of a machine that run at the deadline. Ignores temporary errors of a server, which may restart, and the
+ * absence of a machine, which may be back before.
+ */
 async function remaining(
   client: Client,
   name: string,
@@ -131,13 +138,22 @@ async function remaining(
   for (;;) {
     const restMs = end - performance.now();
     try {
-      const sessions = await client.list();
-      const running = sessions.filter(({ status, source = LOCAL }) => status !== "exited" && source === name);
+      const running = await runningOn(client, name);
       if (running.length === 0 || restMs <= 0) return running;
     } catch (error) {
-      const isTemporary = error instanceof ServiceError && !isFinal(error);
+      const isTemporary =
+        error instanceof ServiceError && (!isFinal(error) || error.code === "remote_not_found");
       if (restMs <= 0 || isHost || !isTemporary) throw error;
     }
     await pause(Math.min(POLL_MS, Math.max(0, restMs)));
   }
+}
+
+/** Throws `remote_not_found` for a machine that is not at the HQ. */
+async function runningOn(client: Client, name: string): Promise<readonly SessionRecord[]> {
+  const isRunning = ({ status }: SessionRecord): boolean => status !== "exited";
+  const listed = (await client.list()).filter(({ source = LOCAL }) => source === name).filter(isRunning);
+  // An HQ does not list the sessions of a machine that it cannot reach.
+  if (listed.length > 0 || name === LOCAL) return listed;
+  return (await client.call(sessionsOfRemote, { params: { name } })).filter(isRunning);
 }

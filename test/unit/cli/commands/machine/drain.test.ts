@@ -64,3 +64,21 @@ test("drain --deadline waits, so that --end ends no session before it", async ()
   expect(result).toEqual({ exitCode: 0, stdout: "box runs no sessions\n", stderr: "" });
   expect(server.requests).toEqual(["POST /api/cordon", "GET /api/sessions", "GET /api/sessions"]);
 });
+
+test("drain --wait waits for a machine that has left the HQ, which does not list its sessions meanwhile", async () => {
+  const remote = { id: "1", name: "build-1", url: "http://box:1", registeredAt: "", lastHeartbeat: "" };
+  const cordoned = { success: true, remote: { ...remote, sessionIds: [], cordoned: true } };
+  const answers = [
+    refusal(404, "remote_not_found"),
+    { status: 200, body: [record({ id: "one" })] },
+    { status: 200, body: [record({ id: "one", status: "exited" })] },
+  ];
+  await using server = await fakeServer((request) => {
+    if (request === "POST /api/remotes/build-1/cordon") return { status: 200, body: cordoned };
+    if (request === "GET /api/sessions") return { status: 200, body: [] };
+    return answers.shift() ?? refusal(500, "internal_error");
+  });
+  const result = await ran(["drain", "--wait", "build-1", "--control-dir", server.controlDir]);
+  expect(result).toEqual({ exitCode: 0, stdout: "build-1 runs no sessions\n", stderr: "" });
+  expect(answers).toEqual([]);
+});
