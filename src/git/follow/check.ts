@@ -71,6 +71,10 @@ async function findWorktree(
   if (branch === undefined) {
     const here = linked.find(({ path }) => path === repository.root);
     if (here !== undefined) return here;
+    if (repository.isWorktree) {
+      const message = `git looks for the worktree ${repository.root} elsewhere: run \`git worktree repair\` in it`;
+      throw new ServiceError("worktree_not_found", message);
+    }
     throw new ServiceError("invalid_request", "this is the main tree: say which branch it is to follow");
   }
   const name = shortBranchName(branch);

@@ -91,6 +91,19 @@ describe("turned on", () => {
   });
 });
 
+test("a worktree that was moved by hand is not taken for the main tree, until git knows its place", async () => {
+  await using repository = await FollowRepository.make();
+  const moved = `${repository.tree.path}-moved`;
+  await rename(repository.tree.path, moved);
+  const request = { repoPath: moved, user: "somebody" };
+  await expect(repository.follow.enable(request)).rejects.toMatchObject({
+    code: "worktree_not_found",
+    message: `git looks for the worktree ${moved} elsewhere: run \`git worktree repair\` in it`,
+  });
+  await repository.main.git("worktree", "repair", moved);
+  expect(await repository.follow.enable(request)).toMatchObject({ enabled: true, worktreePath: moved });
+});
+
 describe("turned on, and failed,", () => {
   test("once everything was put in place, it goes on by itself", async () => {
     await using repository = await FollowRepository.make();
