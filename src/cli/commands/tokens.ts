@@ -149,7 +149,7 @@ type Revocation = {
   readonly revoke: (client: Client, name: string) => Promise<unknown>;
 };
 
-/** Reports each as soon as it is revoked: a later one may fail. */
+/** Reports those that are revoked even if a later one fails. */
 function revocation({ usage, names, summary, subject = "", revoke }: Revocation): AddCommand {
   return command({
     ...{ usage, summary, description: `Revoke: ${names}.` },
@@ -157,11 +157,14 @@ function revocation({ usage, names, summary, subject = "", revoke }: Revocation)
     run: async ({ json, ...flags }, given, cli) => {
       const { client } = await serverOf(flags, cli, "server");
       const revoked: unknown[] = [];
-      for (const name of given) {
-        revoked.push(await revoke(client, name));
-        if (!json) cli.stdout.write(`${subject}${printable(name)} revoked\n`);
+      try {
+        for (const name of given) {
+          revoked.push(await revoke(client, name));
+          if (!json) cli.stdout.write(`${subject}${printable(name)} revoked\n`);
+        }
+      } finally {
+        if (json) cli.stdout.write(`${JSON.stringify(revoked)}\n`);
       }
-      if (json) cli.stdout.write(`${JSON.stringify(revoked)}\n`);
     },
   });
 }
