@@ -11,7 +11,7 @@ export const addLs = query({
   examples: [
     ["ttyhq ls", "the sessions of this machine"],
     ["ttyhq ls --filter status=running --filter name=build", "running ones whose name contains build"],
-    ["ttyhq ls -q --filter status=exited | xargs ttyhq kill", "removes all that have ended"],
+    ["ttyhq ls -q --filter status=exited | xargs -r ttyhq kill", "removes all that have ended"],
     ["ttyhq ls --format '{id} {cwd}'", "fields of the session objects"],
   ],
   flags: {
