@@ -1,4 +1,4 @@
-import { ServiceError } from "../protocol/errors.ts";
+import { errorMessage, ServiceError } from "../protocol/errors.ts";
 
 type Place = { readonly url: string } | { readonly socketPath: string };
 
@@ -19,6 +19,8 @@ export function unreachable(place: Place, what: string, cause: Error): ServiceEr
 }
 
 function reasonOf(place: Place, cause: Error): string {
+  // Node gives no message to a failure at all addresses of a name.
+  if (cause instanceof AggregateError) return cause.errors.map(errorMessage).join("; ");
   if (!("url" in place)) return cause.message;
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
   const reason = tlsReason(code, cause.message);

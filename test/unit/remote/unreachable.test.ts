@@ -27,3 +27,14 @@ test("any other failure keeps its message", () => {
     );
   }
 });
+
+test("a failure at all addresses of a name has the reason of each", () => {
+  const causes = [
+    failure("ECONNREFUSED", "connect ECONNREFUSED ::1:4020"),
+    failure("ETIMEDOUT", "timed out"),
+  ];
+  const cause = Object.assign(new AggregateError(causes), { code: "ECONNREFUSED" });
+  expect(unreachable(target, "no answer", cause).message).toBe(
+    "no answer: connect ECONNREFUSED ::1:4020; timed out",
+  );
+});
