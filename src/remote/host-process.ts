@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, createReadStream, mkdirSync, openSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { createCaller } from "../protocol/client/caller.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
@@ -94,18 +96,20 @@ async function startHost(program: HostProgram): Promise<void> {
 
 /** The host writes to its standard output once, when it listens. If it exits instead, its log has the reason. */
 async function listening(child: ChildProcess, logPath: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { promise, resolve, reject } = Promise.withResolvers<"listening" | "exited">();
   child.once("error", reject);
-  child.stdout?.once("data", () => resolve());
-  child.once("exit", () => {
-    reject(new ServiceError("host_unreachable", `the session host did not start: ${logTail(logPath)}`));
-  });
-  await promise;
+  child.stdout?.once("data", () => resolve("listening"));
+  child.once("exit", () => resolve("exited"));
+  if ((await promise) === "exited")
+    throw new ServiceError("host_unreachable", `the session host did not start: ${await logTail(logPath)}`);
   child.stdout?.destroy();
 }
 
-function logTail(path: string): string {
-  const lines = readFileSync(path, "utf8").slice(-LOG_TAIL_BYTES).trim().split("\n").map(messageOf);
+/** Only the end is read: the log of a host that has run for long may not fit into memory. */
+async function logTail(path: string): Promise<string> {
+  const { size } = await stat(path);
+  const end = await text(createReadStream(path, { start: Math.max(0, size - LOG_TAIL_BYTES) }));
+  const lines = end.trim().split("\n").map(messageOf);
   // The command line's error message; a stack trace may follow.
   return lines.findLast((line) => line.startsWith("ttyhq: ")) ?? lines.at(-1) ?? "";
 }
