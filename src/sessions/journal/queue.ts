@@ -1,7 +1,7 @@
 import { Ring } from "../../lib/data/ring.ts";
 import { eventLine, type Gap, type JournalEvent } from "./event.ts";
 
-/** Memory of an entry besides its bytes; counted, so that single bytes stay within the limits. */
+/** Memory of an entry besides its bytes and its record; counted, so that single bytes stay within the limits. */
 const ENTRY_OVERHEAD_BYTES = 256;
 
 type Entry = { readonly event: JournalEvent; readonly line: string; readonly bytes: Uint8Array };
@@ -54,7 +54,7 @@ export class JournalQueue {
 
   /** Approximate memory in bytes. */
   get cost(): number {
-    return this.#bytes + this.#entries.length * ENTRY_OVERHEAD_BYTES;
+    return this.#bytes + this.#recordBytes + this.#entries.length * ENTRY_OVERHEAD_BYTES;
   }
 
   /** Offset of its first byte of output. */

@@ -90,3 +90,11 @@ test("the cost of single bytes includes their entries", () => {
     ...[true, 0, 0, 0, undefined],
   ]);
 });
+
+test("the text of records counts as memory, as that of recorded input", () => {
+  const queue = new JournalQueue();
+  for (let at = 1; at <= 8; at++) queue.add({ time: at, offset: 0, kind: "i", data: "x".repeat(MIB) });
+  queue.drop(4 * MIB);
+  expect(queue.recordBytes).toBeLessThanOrEqual(4 * MIB);
+  expect(queue.isEmpty).toBe(false);
+});
