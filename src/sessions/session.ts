@@ -277,7 +277,7 @@ export class Session {
   async finish({ exitCode: code, signal }: PtyExit): Promise<void> {
     const live = this.#live;
     if (live === undefined) return;
-    this.#batch.release();
+    this.#batch.flush();
     this.#tellTitle();
     this.#unseen = undefined;
     live.foreground[Symbol.dispose]();

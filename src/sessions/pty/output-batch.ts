@@ -43,19 +43,19 @@ export class OutputBatch {
     this.#windowBytes += chunk.length;
     this.#append(chunk);
     if (this.#windowBytes <= PROMPT_OUTPUT_BYTES) this.flush();
-    else if (this.#used > 0) this.#timer ??= setTimeout(() => this.flush(), OUTPUT_BATCH_MS);
+    else if (this.#used > 0) this.#timer ??= this.#windowTimer();
   }
 
   flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
     const slab = this.#slab;
     if (slab === undefined || this.#used === 0) return;
+    clearTimeout(this.#timer);
     const length = this.#headerBytes + this.#used;
     // A frame may be held for long: it must not keep a mostly empty slab alive.
     const keepsSlab = length * 2 >= slab.length;
     const frame = keepsSlab ? slab.subarray(0, length) : slab.slice(0, length);
     if (keepsSlab) this.#slab = undefined;
+    this.#timer = keepsSlab ? undefined : this.#windowTimer();
     const { sessionId, emit } = this.#options;
     const offset = this.#offset;
     writeOutputFrameHeader(frame, sessionId, offset, this.#used);
@@ -64,10 +64,13 @@ export class OutputBatch {
     emit({ kind: "output", offset, bytes: frame.subarray(this.#headerBytes), frame });
   }
 
-  /** Gives back the memory of an idle session. */
-  release(): void {
-    this.flush();
-    this.#slab = undefined;
+  /** Emits what a window has left. After a window without output the slab is given back: idle sessions hold none. */
+  #windowTimer(): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#used > 0) this.flush();
+      else this.#slab = undefined;
+    }, OUTPUT_BATCH_MS);
   }
 
   #append(chunk: Uint8Array): void {

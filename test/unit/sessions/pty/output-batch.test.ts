@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { concatBytes } from "../../../../src/lib/data/collect.ts";
@@ -5,6 +7,7 @@ import { encodeOutputFrame } from "../../../../src/protocol/frame/frame.ts";
 import { OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../../../src/protocol/limits.ts";
 import type { OutputDelivery } from "../../../../src/sessions/backend.ts";
 import { OutputBatch } from "../../../../src/sessions/pty/output-batch.ts";
+import { until } from "../../until.ts";
 
 const MAX_PIECE_BYTES = 256 * 1024;
 
@@ -72,6 +75,19 @@ test("a flood leaves in full frames", () => {
   expect(lengths(pieces).slice(3)).toEqual([MAX_PIECE_BYTES - 4096 + 100]);
 });
 
+test("sessions hold no memory for a flood that is over", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage: () => void = runInNewContext("gc");
+  const batches = Array.from({ length: 100 }, () => recorder().batch);
+  const before = process.memoryUsage().arrayBuffers;
+  for (const batch of batches) batch.add(filled(2 * PROMPT_OUTPUT_BYTES));
+  await until(() => {
+    collectGarbage();
+    return process.memoryUsage().arrayBuffers - before < (batches.length * MAX_PIECE_BYTES) / 10;
+  });
+  expect(batches.map(({ offset }) => offset)).toEqual(batches.map(() => 2 * PROMPT_OUTPUT_BYTES));
+});
+
 test("no byte is lost, doubled or changed, and emitted frames never change", () => {
   const step = fc.record({
     bytes: fc.uint8Array({ maxLength: 40 }),
@@ -93,7 +109,7 @@ test("no byte is lost, doubled or changed, and emitted frames never change", () 
         chunk.fill(0);
         if (isFlushed) batch.flush();
       }
-      batch.release();
+      batch.flush();
       let offset = 0;
       for (const piece of pieces) {
         expect(piece.offset).toBe(offset);
