@@ -63,6 +63,8 @@ export function createRouter(options: RouterOptions): RequestListener {
   /** Handlers of paths without parameters: a look-up is faster than a search through all patterns. */
   const direct = new Map<string, express.RequestHandler>();
   app.use((request, response, next) => {
+    // Its client left while it waited for its turn: nothing would release what it opens.
+    if (response.destroyed) return;
     const seen = seenOf(request);
     setSecurityHeaders(seen, response, options.clientOf(request), options.avatars ?? "own");
     logWhenClosed(seen, response, options);

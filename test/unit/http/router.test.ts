@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, request } from "node:http";
+import { createServer, type RequestListener, request } from "node:http";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -9,19 +9,20 @@ import type { Routes } from "../../../src/http/route.ts";
 import { createRouter } from "../../../src/http/router.ts";
 import { createLogger } from "../../../src/log.ts";
 
-/** A server with these routes, for a caller who may do everything. */
-async function serve(routes: Routes) {
+/** A server with these routes, for a caller who may do everything. `handler`: when the router gets a request. */
+async function serve(routes: Routes, handler = (router: RequestListener): RequestListener => router) {
   const unlimited = async (): Promise<void> => {};
   const router = createRouter({
     ...{ routes, authenticate: chain([everyoneIs("me", "socket")]), whenOver: neverOver },
     ...{ clientOf: connectionOf, policy: undefined, rateLimits: { api: unlimited, sessions: unlimited } },
     log: createLogger({ level: "info", format: "json", destination: new PassThrough().resume() }),
   });
-  const server = createServer(router).listen(0, "127.0.0.1");
+  const server = createServer(handler(router)).listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
   return {
+    port,
     ask: async (path: string, method = "GET") => {
       const asked = request({
         port,
@@ -88,4 +89,29 @@ test("an unsupported method is refused with the allowed ones", async () => {
       ...{ status: 405, allow: "GET, HEAD" },
       json: { code: "method_not_allowed", error: `${method} is not allowed on /livez; allowed: GET, HEAD` },
     });
+});
+
+test("a request whose client has left before its turn is not begun", async () => {
+  const begun: string[] = [];
+  const left = Promise.withResolvers<void>();
+  const untilLeft = (router: RequestListener): RequestListener => {
+    return (incoming, response) => {
+      if (incoming.url !== "/api/auth/avatar/gone") return router(incoming, response);
+      response.once("close", () => {
+        router(incoming, response);
+        left.resolve();
+      });
+      asked.destroy();
+    };
+  };
+  const avatar: Routes["avatar"] = async ({ params }) => {
+    begun.push(params.userId);
+    return plain("a picture");
+  };
+  await using own = await serve({ avatar }, untilLeft);
+  const asked = request({ port: own.port, path: "/api/auth/avatar/gone" }).on("error", () => {});
+  asked.end();
+  await left.promise;
+  await own.ask("/api/auth/avatar/here");
+  expect(begun).toEqual(["here"]);
 });
