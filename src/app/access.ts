@@ -55,7 +55,11 @@ export function openAccess(parts: {
         ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
         connector: ({ address, principal }) => {
           refuseTooMany(hub, principal);
-          return (peer) => hub.connect(peer, { ...watcherOf(principal), address }, viewOf(principal));
+          return (peer) => {
+            // The stream begins later, and others connect in the meantime.
+            refuseTooMany(hub, principal);
+            return hub.connect(peer, { ...watcherOf(principal), address }, viewOf(principal));
+          };
         },
       }),
       ...sessionRoutes({ ...parts, sessionsOf, ownRequest }),

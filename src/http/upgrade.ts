@@ -90,9 +90,10 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
       options.meter?.passed({ endpoint, method: "GET", status, tookMs: performance.now() - seen.beganMs });
     };
     void admit(request, seen, options)
-      .then(({ principal, open }) => {
+      .then(({ principal, check, open }) => {
         if (isClosed || options.hub.isLeaving)
           throw new ServiceError("shutting_down", "the server is shutting down");
+        check?.();
         server.handleUpgrade(request, socket, head, (webSocket) => {
           options.auditHook?.({ ...seen, principal, outcome: { answer: undefined } });
           passed(SWITCHING_PROTOCOLS);
@@ -134,7 +135,12 @@ function createWebSocketServer(): WebSocketServer {
   return server;
 }
 
-type Admitted = { readonly principal: Principal; open(webSocket: WebSocket, socket: Duplex): void };
+type Admitted = {
+  readonly principal: Principal;
+  /** Right before the 101: others connect in the meantime. */
+  check?(): void;
+  open(webSocket: WebSocket, socket: Duplex): void;
+};
 
 async function admit(
   request: IncomingMessage,
@@ -151,10 +157,10 @@ async function admit(
     throw new ServiceError("not_found", `no WebSocket is served at ${path}, see /ws`);
   const where = { place: "websocket", queryToken: query.get("token") ?? undefined } as const;
   const principal = await authenticated(request, seen, where, options);
-  refuseTooMany(options.hub, principal);
   const dialect = dialectOf?.(query);
   return {
     principal,
+    check: () => refuseTooMany(options.hub, principal),
     open: (webSocket, socket) => {
       const viewer = connect(webSocket, { principal, address: seen.address }, dialect, options);
       // Called when everything before it, the 101, has been written to the socket.

@@ -1,16 +1,16 @@
 import { once } from "node:events";
-import { createServer, request } from "node:http";
-import { connect } from "node:net";
+import { createServer, request, type Server } from "node:http";
+import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL } from "../../../src/auth/roles.ts";
 import { RequestMeter } from "../../../src/http/request-meter.ts";
-import { createUpgrade, type Upgrade } from "../../../src/http/upgrade.ts";
+import { createUpgrade, MAX_USER_SOCKETS, type Upgrade } from "../../../src/http/upgrade.ts";
 import { Hub } from "../../../src/hub/hub.ts";
 import { createLogger } from "../../../src/log.ts";
-import { settled } from "../hub/memory-client.ts";
+import { MemoryPeer, settled } from "../hub/memory-client.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 import { until } from "../until.ts";
 
@@ -35,11 +35,13 @@ class HeldSocket extends Duplex {
 
 const WELCOME = `02${"00".repeat(4)}17000000${Buffer.from('{"ok":true,"version":3}').toString("hex")}`;
 
-function upgradeOf(hub: Hub, meter?: RequestMeter): Upgrade {
-  const principal: Principal = { user: "me", rights: ALL, method: "none" };
+function upgradeOf(
+  hub: Hub,
+  meter?: RequestMeter,
+  authenticate = async (): Promise<Principal> => ({ user: "me", rights: ALL, method: "none" }),
+): Upgrade {
   return createUpgrade({
-    hub,
-    authenticate: async () => principal,
+    ...{ hub, authenticate },
     whenOver: () => ({ [Symbol.dispose]() {} }),
     clientOf: () => ({ address: undefined, host: undefined, isHttps: false }),
     ...{ viewOf: undefined, policy: undefined, meter },
@@ -52,16 +54,25 @@ const HANDSHAKE = {
   ...{ "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", "sec-websocket-version": "13" },
 };
 
-/** Everything that the server sends until it closes the connection. */
-async function answerOf(upgrade: Upgrade, headers: Readonly<Record<string, string>>): Promise<string> {
-  await using server = createServer().listen(0, "127.0.0.1");
+async function serverOf(upgrade: Upgrade): Promise<Server> {
+  const server = createServer().listen(0, "127.0.0.1");
   server.on("upgrade", upgrade.handle);
   await once(server, "listening");
+  return server;
+}
+
+function ask(server: Server, headers: Readonly<Record<string, string>>): Socket {
   const { port } = Object(server.address());
   const lines = Object.entries({ host: "a", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
   const socket = connect(port, "127.0.0.1");
   socket.write(`GET /ws HTTP/1.1\r\n${lines.join("")}\r\n`);
-  return await text(socket);
+  return socket;
+}
+
+/** Everything that the server sends until it closes the connection. */
+async function answerOf(upgrade: Upgrade, headers: Readonly<Record<string, string>>): Promise<string> {
+  await using server = await serverOf(upgrade);
+  return await text(ask(server, headers));
 }
 
 test("a handshake that is none is refused as every request is, with the versions that are known", async () => {
@@ -110,4 +121,23 @@ test("WELCOME comes in both byte orders, VT first, after the 101 has been flushe
   const frames = Buffer.concat(socket.written.slice(1)).toString("hex");
   expect(frames).toBe(`8223565403${WELCOME}8223545603${WELCOME}`);
   socket.destroy();
+});
+
+test("handshakes that are authenticated at the same moment do not exceed the connections of a user", async () => {
+  await using hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
+  const who = { user: "me", kind: "login", address: undefined } as const;
+  for (let count = 1; count < MAX_USER_SOCKETS; count++) hub.connect(new MemoryPeer(), who);
+  const looked = Promise.withResolvers<Principal>();
+  let asked = 0;
+  const upgrade = upgradeOf(hub, undefined, async () => {
+    asked += 1;
+    return await looked.promise;
+  });
+  await using server = await serverOf(upgrade);
+  const sockets = [ask(server, HANDSHAKE), ask(server, HANDSHAKE)];
+  await until(() => asked === 2);
+  looked.resolve({ user: "me", rights: ALL, method: "token" });
+  const answers = await Promise.all(sockets.map((socket) => once(socket, "data")));
+  for (const socket of sockets) socket.destroy();
+  expect(answers.map(([bytes]) => `${bytes}`.slice(9, 12)).toSorted()).toEqual(["101", "429"]);
 });
