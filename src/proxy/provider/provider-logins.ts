@@ -51,11 +51,12 @@ export class ProviderLogins implements Disposable {
   /** Returns the cookie's value. ServiceError `registry_unavailable`. */
   async begin(answer: ProviderAnswer): Promise<string> {
     const { records, seal, now } = this.#parts;
-    await this.#makeRoom(answer.user.login);
+    const oldest = this.#beyondBounds(answer.user.login);
     const cookie = seal.seal(SEALED_AS, randomBytes(COOKIE_BYTES).toString("base64url"));
     const expiresAtS = Math.ceil((now() + PROXY_LOGIN_LIFETIME_MS) / 1000);
     const value: KeptLogin = { answer, renewals: 0, answeredAtMs: now() };
-    await putOrEnd(records, { id: idOf(cookie), kind: KIND, expiresAtS, value });
+    const record = { id: idOf(cookie), kind: KIND, expiresAtS, value };
+    await Promise.all([records.end(oldest), putOrEnd(records, record)]);
     return cookie;
   }
 
@@ -152,15 +153,14 @@ export class ProviderLogins implements Disposable {
     });
   }
 
-  async #makeRoom(user: string): Promise<void> {
-    const { records } = this.#parts;
-    const all = records.list(KIND).toSorted((one, other) => one.expiresAtS - other.expiresAtS);
+  /** The oldest logins, if one more needs their place. */
+  #beyondBounds(user: string): readonly LiveRecord[] {
+    const all = this.#parts.records.list(KIND).toSorted((one, other) => one.expiresAtS - other.expiresAtS);
     const ofUser = all.filter((record) => keptIn(record).answer.user.login === user);
-    const oldest = [
-      ...(ofUser.length >= MAX_PROXY_LOGINS_OF_USER ? ofUser.slice(0, 1) : []),
-      ...(all.length >= MAX_PROXY_LOGINS ? all.slice(0, 1) : []),
+    return [
+      ...ofUser.slice(0, Math.max(0, ofUser.length + 1 - MAX_PROXY_LOGINS_OF_USER)),
+      ...all.slice(0, Math.max(0, all.length + 1 - MAX_PROXY_LOGINS)),
     ];
-    await records.end(oldest);
   }
 }
 

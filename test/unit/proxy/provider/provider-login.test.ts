@@ -163,6 +163,13 @@ test("over a user's limit that user's oldest login ends, and no other", async ()
   expect(records.list("provider-login")).toHaveLength(MAX_PROXY_LOGINS_OF_USER + 1);
 });
 
+test("logins that begin at the same moment do not exceed a user's limit", async () => {
+  const records = memoryRecords(Date.now);
+  using all = logins(records);
+  await Promise.all(Array.from({ length: 2 * MAX_PROXY_LOGINS_OF_USER }, () => all.begin(of("ada"))));
+  expect(records.list("provider-login")).toHaveLength(MAX_PROXY_LOGINS_OF_USER);
+});
+
 test("disposal closes all connections", async () => {
   const all = logins();
   const login = await all.find(await all.begin(of("ada")));
