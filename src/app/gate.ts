@@ -12,14 +12,14 @@ import type { ServerParts } from "./server-context.ts";
 
 const PROXY_PROOF_BYTES = 32;
 
-/** `proxyProof` authenticates our own reverse proxy; new at each start. Disposal ends `accounts`. */
+/** `proxyProof` authenticates our own reverse proxy; new at each start. Disposal ends `accounts` and stores what waits. */
 export async function openGate(
   parts: ServerParts & {
     readonly machineToken: Secret | undefined;
     /** Shared by a group of HQs; `undefined`: the server has its own file. */
     readonly sharedRecords: SharedRecordStore | undefined;
   },
-): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
+): Promise<Gate & AsyncDisposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
   const { config, context, controlDir, machineToken, sharedRecords, log } = parts;
   // Imported on demand: a session host saves 15 MB.
   const [{ createGate }, { Accounts }, { openFactorFile, sharedFactors }] = await Promise.all([
@@ -27,7 +27,9 @@ export async function openGate(
     import("../auth/accounts/accounts.ts"),
     import("../auth/passkey/factor-store.ts"),
   ]);
-  const accounts = new Accounts(() => performance.now());
+  await using stack = new AsyncDisposableStack();
+  const accounts = stack.use(new Accounts(() => performance.now()));
+  const care = stack.use(new DiskCare({ log, path: controlDir.path, now: () => performance.now() }));
   const { role } = config;
   const proxyProof = Secret.fromText(randomBytes(PROXY_PROOF_BYTES).toString("base64url"));
   const gate = await createGate({
@@ -37,7 +39,7 @@ export async function openGate(
     serverHome: context.account.home,
     tokenSecret: config.tokenSecret,
     secretFile: controlDir.secret,
-    openRecords: async () => sharedRecords ?? (await ownRecords(controlDir, log)),
+    openRecords: async () => sharedRecords ?? (await ownRecords({ controlDir, care, log })),
     group: sharedRecords,
     openFactors: async () =>
       sharedRecords === undefined ? await openFactorFile(controlDir.passkeys) : sharedFactors(sharedRecords),
@@ -46,14 +48,19 @@ export async function openGate(
     ...{ machineToken, proxyProof, accounts, log },
   });
   const logout = config.proxyServe?.oidc === undefined ? {} : { logoutPath: "/.proxy/logout" };
-  const ended = { [Symbol.dispose]: () => accounts[Symbol.dispose]() };
+  const owned = stack.move();
+  const ended = { [Symbol.asyncDispose]: () => owned.disposeAsync() };
   return { ...gate, ...ended, config: { ...gate.config, ...logout }, proxyProof, accounts };
 }
 
 /** Fails on a full disk, and writes later, so that revocations are not lost. */
-async function ownRecords(controlDir: ControlDir, log: Log): Promise<RecordStore> {
+async function ownRecords(parts: {
+  readonly controlDir: ControlDir;
+  readonly care: DiskCare;
+  readonly log: Log;
+}): Promise<RecordStore> {
+  const { controlDir, care, log } = parts;
   const { openFileRecords } = await import("../auth/tokens/file-records.ts");
-  const care = new DiskCare({ log, path: controlDir.path, now: () => performance.now() });
   return await openFileRecords({
     ...{ path: controlDir.logins, now: () => Date.now(), log },
     store: (write) => care.insist("logins", write),

@@ -3,6 +3,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
+import { openGate } from "../../src/app/gate.ts";
+import { createLogger } from "../../src/log.ts";
+import { openControlDir } from "../../src/sessions/storage/control-dir.ts";
+import { BARE } from "../unit/auth/request-claims.ts";
+import { serve } from "../unit/config/command-line.ts";
 import { ask } from "./harness/http.ts";
 import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
 import { Scrape } from "./harness/scrape.ts";
@@ -39,6 +44,35 @@ test("settings on a full disk are as they were, whole, and can be changed when t
   expect((await askAs(other, server, "/api/sessions")).status).toBe(401);
   expect((await askAs(token, server, "/api/sessions")).status).toBe(200);
   expect(await shares()).toHaveLength(listed.length + 1);
+});
+
+/** The logins of a server with this control directory. */
+async function gateOf(path: string) {
+  const streams = { write: () => true };
+  const env = { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "right" };
+  return await openGate({
+    ...{ config: serve(`--control-dir ${path}`, env), controlDir: openControlDir(path), instanceId: "1" },
+    context: {
+      ...{ env: {}, account: { user: "me", home: "/", shell: "/bin/sh" }, isRoot: false, version: "1.0.0" },
+      ...{ hostname: "here", node: "", main: "", pageDir: "", stderr: streams, stdout: streams },
+    },
+    ...{ machineToken: undefined, sharedRecords: undefined },
+    log: createLogger({ level: "silent", destination: streams }),
+  });
+}
+
+test("a logout that a full disk did not take is stored when the server stops, once there is room", async () => {
+  await using disk = await SmallDisk.make(4 * 1024 * 1024);
+  await using gate = await gateOf(disk.path);
+  const { token } = await gate.login.withPassword({ password: "right", address: undefined });
+  const login = { ...BARE, authorization: `Bearer ${token}` };
+  const principal = await gate.authenticate(login);
+  const makeRoom = await disk.fill();
+  await expect(gate.login.logOut(principal)).rejects.toMatchObject({ code: "ENOSPC" });
+  await makeRoom();
+  await gate[Symbol.asyncDispose]();
+  await using restarted = await gateOf(disk.path);
+  await expect(restarted.authenticate(login)).rejects.toMatchObject({ code: "unauthorized" });
 });
 
 test("an HQ with a full disk saves its remotes when there is space again", async () => {
