@@ -1,6 +1,7 @@
 // The hook that receives the outcome of each request, for the audit log.
 import type { IncomingMessage } from "node:http";
 import type { Principal } from "../auth/principal.ts";
+import { pathOf } from "../lib/net/request-head.ts";
 import type { EndpointName } from "../protocol/endpoints/endpoints.ts";
 import type { Client } from "./client-address.ts";
 
@@ -42,9 +43,8 @@ export function contextOf(
 ): RequestContext {
   const { host, origin, authorization } = headers;
   const hasProof = authorization !== undefined || QUERY_TOKEN.test(url);
-  const [path = "/"] = url.split(/[?#]/, 1);
   return {
-    ...{ method, path, host, origin, hasProof, address },
+    ...{ method, path: pathOf(url), host, origin, hasProof, address },
     ...{ endpoint: undefined, principal: undefined, input: undefined },
     ...{ beganMs: performance.now(), answeredMs: undefined },
   };

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { collectBytes } from "../lib/data/collect.ts";
 import { parseShallowJson } from "../lib/data/json.ts";
+import { pathOf } from "../lib/net/request-head.ts";
 import { matchPath } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -15,8 +16,9 @@ const CLIENT_IDLE_MS = 500;
 
 /** Whether the body is a file, which comes at the pace of the disk and of the network. */
 export function isUpload({ method, url = "" }: Pick<IncomingMessage, "method" | "url">): boolean {
-  const [path = ""] = url.split("?", 1);
-  return method === "POST" && matchPath(endpoints.uploadFile, path.split("/").slice(1)) !== undefined;
+  // As the router matches it: a slash may follow.
+  const segments = pathOf(url).replace(/\/$/, "").split("/").slice(1);
+  return method === "POST" && matchPath(endpoints.uploadFile, segments) !== undefined;
 }
 
 /** The body of such a request, unread. */

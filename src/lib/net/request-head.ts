@@ -13,6 +13,12 @@ const MAX_HEADERS = 256;
 /** A target with host (RFC 9112, 3.2.2). */
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
+/** The path in a request's target, which may begin with scheme and host, without query and fragment. */
+export function pathOf(url: string): string {
+  const [path = ""] = url.replace(ABSOLUTE, "").split(/[?#]/, 1);
+  return path === "" ? "/" : path;
+}
+
 /** ServiceError `invalid_request`, or `headers_too_large` for more than 256 headers. */
 export function refuseAmbiguous(head: RequestHead): void {
   const { httpVersionMajor, rawHeaders } = head;

@@ -7,7 +7,10 @@ import { chain, everyoneIs, neverOver } from "../../../src/auth/chain.ts";
 import { connectionOf } from "../../../src/http/client-address.ts";
 import type { Routes } from "../../../src/http/route.ts";
 import { createRouter } from "../../../src/http/router.ts";
+import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { createLogger } from "../../../src/log.ts";
+
+const CLOSING = { host: "localhost", connection: "close" };
 
 /** A server with these routes, for a caller who may do everything. `handler`: when the router gets a request. */
 async function serve(routes: Routes, handler = (router: RequestListener): RequestListener => router) {
@@ -28,7 +31,7 @@ async function serve(routes: Routes, handler = (router: RequestListener): Reques
         port,
         path,
         method,
-        headers: { host: "localhost", connection: "close" },
+        headers: CLOSING,
       }).end();
       const [response] = await once(asked, "response");
       const body = await text(response);
@@ -67,6 +70,23 @@ test("a path names an endpoint as it is written, with or without a slash at its 
     code: "not_found",
     error: "there is nothing at GET /api/none",
   });
+});
+
+test("a file is taken, and an answer of the API cannot run as a page, however its path is written", async () => {
+  await using own = await serve({
+    uploadFile: async ({ params, query }, { upload }) => {
+      const size = upload === undefined ? 0 : (await collectBytes(upload.body, 10)).length;
+      return { path: params.id, name: query.name, size };
+    },
+  });
+  const path = "/api/sessions/a/files";
+  for (const each of [path, `${path}/`, `http://localhost${path}`]) {
+    const asked = request({ port: own.port, path: `${each}?name=x`, method: "POST", headers: CLOSING });
+    asked.end("no JSON");
+    const [response] = await once(asked, "response");
+    expect([each, JSON.parse(await text(response))]).toEqual([each, { path: "a", name: "x", size: 7 }]);
+    expect(response.headers["content-security-policy"]).toContain("sandbox");
+  }
 });
 
 test("parameters are decoded, the further segments of a path included", async () => {
