@@ -121,6 +121,8 @@ describe("ttyhq run", () => {
     await terminal.enter(`fg; echo "code $?"`);
     await terminal.shows(/^inner> $/m);
     await terminal.press("C-c");
+    // A terminal that handles ctrl-c discards what was typed behind it.
+    await terminal.shows(/^inner> \^C\s+inner> $/m);
     await terminal.enter("exit 5");
     await terminal.shows("code 5");
   });
