@@ -127,16 +127,16 @@ test("handshakes that are authenticated at the same moment do not exceed the con
   await using hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
   const who = { user: "me", kind: "login", address: undefined } as const;
   for (let count = 1; count < MAX_USER_SOCKETS; count++) hub.connect(new MemoryPeer(), who);
-  const looked = Promise.withResolvers<Principal>();
+  const answer = Promise.withResolvers<Principal>();
   let asked = 0;
   const upgrade = upgradeOf(hub, undefined, async () => {
     asked += 1;
-    return await looked.promise;
+    return await answer.promise;
   });
   await using server = await serverOf(upgrade);
   const sockets = [ask(server, HANDSHAKE), ask(server, HANDSHAKE)];
   await until(() => asked === 2);
-  looked.resolve({ user: "me", rights: ALL, method: "token" });
+  answer.resolve({ user: "me", rights: ALL, method: "token" });
   const answers = await Promise.all(sockets.map((socket) => once(socket, "data")));
   for (const socket of sockets) socket.destroy();
   expect(answers.map(([bytes]) => `${bytes}`.slice(9, 12)).toSorted()).toEqual(["101", "429"]);
