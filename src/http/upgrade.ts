@@ -148,7 +148,8 @@ async function admit(
   options: UpgradeOptions,
 ): Promise<Admitted> {
   refuseAmbiguous(request);
-  const { path } = seen;
+  // Spelt like that: no client sends a handshake with scheme and host.
+  const [path = ""] = (request.url ?? "").split(/[?#]/, 1);
   const remoteId = options.admitTunnel && tunnelOwner(path);
   if (remoteId !== undefined) return await admitTunnel(request, seen, remoteId, options);
   const query = new URLSearchParams(request.url?.split("?", 2)[1]);
