@@ -10,7 +10,7 @@ import { findObstacle, type Refusal } from "./obstacles.ts";
 import { CHECKED_OUT, DETACHED_REF } from "./state.ts";
 import { unfinishedWork } from "./unfinished-work.ts";
 
-const LOCKED = /index\.lock': File exists/;
+const LOCKED = /(?:index|HEAD)\.lock': File exists/;
 const FIRST_LOCK_PAUSE_MS = 20;
 /** Enough to include concurrent steps of the user. */
 const REFLOG_ENTRIES = 6;

@@ -1,9 +1,9 @@
 // Changes of one tree while follow mode updates the other.
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CHECKED_OUT } from "../../../src/git/follow/state.ts";
-import { release } from "../../../src/git/follow/steps.ts";
+import { CHECKED_OUT, DETACHED_REF } from "../../../src/git/follow/state.ts";
+import { detach, release } from "../../../src/git/follow/steps.ts";
 import { GitProgram } from "../../../src/git/git.ts";
 import { holdBack, together } from "./follow-checks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
@@ -167,6 +167,20 @@ test("a detached main tree at the branch's commit checks out the branch", async 
   await repository.settled();
   await together(repository);
   expect(await main.branch()).toBe("feature");
+});
+
+test("a git command that is about to move HEAD is waited for, as that of a hook", async () => {
+  await using repository = await FollowRepository.make();
+  const { main, env } = repository;
+  const commit = await main.head();
+  // By default git itself waits for 100 ms.
+  await main.git("config", "core.filesRefLockTimeout", "0");
+  await main.write(".git/HEAD.lock", "");
+  const detached = detach(new GitProgram({ env }).at(main.path), commit, undefined);
+  await expect.poll(() => main.git("for-each-ref", DETACHED_REF)).not.toBe("");
+  await rm(join(main.path, ".git/HEAD.lock"));
+  expect(await detached).toBeUndefined();
+  expect([await main.branch(), await main.head()]).toEqual(["", commit]);
 });
 
 test("a main tree that leaves the branch just before follow mode ends stays where it went", async () => {
