@@ -9,9 +9,9 @@ import { FollowRepository } from "./follow-repository.ts";
 /** Both trees are on one commit of one branch, and the main tree has no changes. */
 export async function together(repository: FollowRepository): Promise<void> {
   const { main, tree } = repository;
-  expect(await main.branch()).toBe(await tree.branch());
-  expect(await main.head()).toBe(await tree.head());
-  expect(await main.status()).toBe("");
+  expect(await main.branch(), repository.log).toBe(await tree.branch());
+  expect(await main.head(), repository.log).toBe(await tree.head());
+  expect(await main.status(), repository.log).toBe("");
 }
 
 /** An uncommitted edit holds the main tree back from the worktree's commit. */
