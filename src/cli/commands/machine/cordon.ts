@@ -24,8 +24,8 @@ const sessionsOfRemote = {
   path: "/api/remotes/:name/proxy/api/sessions",
 } as const;
 const UNTIL_RESTART = ["--until-restart", "the server forgets it when it restarts"] as const;
-/** One call of the 100 per minute that a user may make by default. */
-const POLL_MS = 1_000;
+/** At most two calls, of the 100 per minute that a user may make by default. */
+const POLL_MS = 1_500;
 
 export const addCordon = query({
   ...CORDON,
