@@ -148,7 +148,7 @@ async function admit(
   options: UpgradeOptions,
 ): Promise<Admitted> {
   refuseAmbiguous(request);
-  // Spelt like that: no client sends a handshake with scheme and host.
+  // As it is written: no client sends a handshake with scheme and host.
   const [path = ""] = (request.url ?? "").split(/[?#]/, 1);
   const remoteId = options.admitTunnel && tunnelOwner(path);
   if (remoteId !== undefined) return await admitTunnel(request, seen, remoteId, options);
