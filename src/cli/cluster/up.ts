@@ -8,7 +8,7 @@ import { DEFAULT_PORT } from "../../protocol/limits.ts";
 import { command, ExitCode, jsonText, writeMessage } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { controlDirOf } from "../server.ts";
-import { onSignals, signalExitCode } from "../terminal/signals.ts";
+import { onSignals, STOP_SIGNALS, signalExitCode } from "../terminal/signals.ts";
 import { table } from "../text.ts";
 import { inputEnd } from "../until-stopped.ts";
 import { type ClusterReport, startCluster } from "./cluster.ts";
@@ -59,7 +59,7 @@ async function up(flags: UpFlags & UpMode, cli: Cli): Promise<number> {
   let exitCode: number = ExitCode.Ok;
   const notice = (message: string): void => writeMessage(cli.stderr, message);
   if (flags.stopWithInput) void inputEnd(cli.stdin).then(() => stop.abort());
-  using listening = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
+  using listening = onSignals(STOP_SIGNALS, (signal) => {
     if (stop.signal.aborted) {
       listening[Symbol.dispose]();
       exitCode = signalExitCode(signal);

@@ -10,7 +10,6 @@ import type { Cli } from "../process-context.ts";
 import { SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
 import { hasCtrlC } from "../terminal/detach-keys.ts";
-import { onSignals } from "../terminal/signals.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { CLEAR_SCREEN } from "../terminal/terminal-modes.ts";
 
@@ -48,8 +47,7 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
   const terminal = new Terminal(cli);
   const clock = new PlaybackClock({ now: () => performance.now(), speed: flags.speed });
   using scope = new DisposableStack();
-  // A pipe has no modes to restore, and its reader may have stopped reading.
-  if (terminal.isScreen) scope.use(onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort()));
+  scope.use(terminal.onStop(() => stop.abort()));
   scope.use(terminal.onOutput("error", () => stop.abort()));
   if (source !== "-" && terminal.isInteractive) {
     scope.use(terminal.raw());

@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 
-export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+export const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+export type StopSignal = (typeof STOP_SIGNALS)[number];
 
 /** Until disposed, these signals call the listener, and those that end a process do not. */
 export function onSignals<Name extends NodeJS.Signals>(

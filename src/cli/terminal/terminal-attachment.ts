@@ -13,7 +13,7 @@ import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "./detach-
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
-import { onSignals, signalExitCode } from "./signals.ts";
+import { onSignals, STOP_SIGNALS, signalExitCode } from "./signals.ts";
 import { Terminal } from "./terminal.ts";
 
 export const ATTACHMENT_FLAGS = {
@@ -76,7 +76,7 @@ async function shown(options: Options): Promise<AttachmentEnd> {
   try {
     using scope = new DisposableStack();
     const leave = (exitCode: number): void => end.resolve({ exitCode, hasExited: false });
-    scope.use(onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => leave(signalExitCode(signal))));
+    scope.use(onSignals(STOP_SIGNALS, (signal) => leave(signalExitCode(signal))));
     scope.use(terminal.onOutput("error", () => leave(ExitCode.Ok)));
     return await Promise.race([end.promise, untilEnd(options, scope, end)]);
   } finally {

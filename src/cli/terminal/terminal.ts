@@ -1,6 +1,6 @@
 import { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { InputStream, OutputStream } from "../process-context.ts";
-import { onSignals } from "./signals.ts";
+import { onSignals, STOP_SIGNALS, type StopSignal } from "./signals.ts";
 import { AlternateScreen, LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "./terminal-modes.ts";
 
 /** Buffered output above which `isFull`. */
@@ -47,6 +47,14 @@ export class Terminal {
         set(false);
       },
     };
+  }
+
+  /**
+   * Handles the signals that end a process, so that its modes can be restored. A pipe has none, and its reader may have
+   * stopped reading: there they keep their effect.
+   */
+  onStop(stop: (signal: StopSignal) => void): Disposable {
+    return this.isScreen ? onSignals(STOP_SIGNALS, stop) : { [Symbol.dispose]: () => undefined };
   }
 
   /** `ended`: end of a pipe, or the terminal was closed. Disposing lets the process end. */

@@ -6,7 +6,7 @@ import type { Cli } from "../../process-context.ts";
 import { SERVER_FLAGS, type Server, serverOf } from "../../server.ts";
 import { findSession } from "../../session-reference.ts";
 import { SessionScreen } from "../../terminal/session-screen.ts";
-import { onSignals, type StopSignal, signalExitCode } from "../../terminal/signals.ts";
+import { type StopSignal, signalExitCode } from "../../terminal/signals.ts";
 import { Terminal } from "../../terminal/terminal.ts";
 
 export const addLogs = command({
@@ -32,8 +32,7 @@ export const addLogs = command({
       if (!flags.follow) exitCode = signalExitCode(name);
       stop.abort();
     };
-    // A pipe has no modes to restore, and its reader may have stopped reading.
-    using _signals = terminal.isScreen ? onSignals(["SIGINT", "SIGTERM", "SIGHUP"], stopped) : undefined;
+    using _signals = terminal.onStop(stopped);
     const output = { server, cli, terminal, signal: stop.signal };
     await (flags.follow ? follow : print)(id, output);
     return exitCode;
