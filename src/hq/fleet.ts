@@ -14,13 +14,20 @@ import { DIALLED_URL, type Labels, LOCAL } from "../protocol/schemas/remote.ts";
 import type {
   CreateSession,
   Removal,
-  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
 } from "../protocol/schemas/session.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
-import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
+import type {
+  Content,
+  NewFile,
+  RemovalCondition,
+  SessionBackend,
+  Sink,
+  Subscription,
+  View,
+} from "../sessions/backend.ts";
 import { placed } from "./placement.ts";
 import type { Registry } from "./registry/registry.ts";
 import { RemoteConnection, type RemoteSessionBackend } from "./remote-connection.ts";

@@ -9,11 +9,10 @@ import { succeeded } from "../lib/async/succeeded.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/client/caller.ts";
 import { isFinal, type Link, type LinkHandlers } from "../protocol/client/link.ts";
-import type { ClientResponse, Send } from "../protocol/client/send.ts";
+import type { Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";
 import { keyOf, snapshotOf } from "../protocol/directory/session-change.ts";
-import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
@@ -23,15 +22,23 @@ import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
-  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
 } from "../protocol/schemas/session.ts";
-import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
-import { sendFile, withoutFiles } from "./file-upload.ts";
+import {
+  type Content,
+  type NewFile,
+  type RemovalCondition,
+  type SessionBackend,
+  type Sink,
+  type Subscription,
+  stillRunning,
+  type View,
+} from "../sessions/backend.ts";
 import { followSession } from "./followed-session.ts";
 import { createSender, type Sender } from "./send.ts";
+import { contentOf, sendFile, VIEW_ENDPOINTS, viewQuery, withoutFiles } from "./session-content.ts";
 import { getSession, listSessions, readSessions } from "./specified/session-record.ts";
 import { SpecifiedRemote } from "./specified/specified-remote.ts";
 import { openLink, type UplinkTarget } from "./uplink.ts";
@@ -210,7 +217,8 @@ export class RemoteSessions implements SessionBackend {
   async remove(id: string, condition?: RemovalCondition): Promise<Removal> {
     await this.#firstOpened();
     const before = this.#directory.byId(id);
-    const removal = (await this.#exitOf(id, condition)) ?? (await this.#remove(id, condition));
+    const removal =
+      condition === "exited" ? await this.#removeEnded(id) : await this.#endOrRemove(id, condition);
     await this.#until(() => {
       const now = before && this.#directory.records.get(keyOf(before));
       return now === undefined || (removal.status === "exited" && now.status === "exited");
@@ -218,18 +226,23 @@ export class RemoteSessions implements SessionBackend {
     return removal;
   }
 
-  /** The answer for an ended session that may not be removed. Servers of older versions ignore the condition. */
-  async #exitOf(id: string, condition: RemovalCondition | undefined): Promise<Removal | undefined> {
-    if (condition === undefined) return undefined;
-    // Lists of servers that send no changes may be old.
-    const { status, exitCode } = await (this.isWatchable ? this.find(id) : this.get(id));
-    if (status !== "exited") return undefined;
-    return { success: true, status, ...(exitCode === undefined ? {} : { exitCode }) };
-  }
-
-  async #remove(id: string, condition: RemovalCondition | undefined): Promise<Removal> {
+  async #endOrRemove(id: string, condition: "running" | undefined): Promise<Removal> {
+    if (condition === "running") {
+      // Servers of older versions ignore the condition. Lists of servers that send no changes may be old.
+      const { status, exitCode } = await (this.isWatchable ? this.find(id) : this.get(id));
+      if (status === "exited")
+        return { success: true, status, ...(exitCode === undefined ? {} : { exitCode }) };
+    }
     const input = { params: { id }, query: { if: condition } };
     return await (this.#specified?.remove(id) ?? this.#caller.call(endpoints.deleteSession, input));
+  }
+
+  async #removeEnded(id: string): Promise<Removal> {
+    if (this.#specified === undefined) {
+      return await this.#caller.call(endpoints.cleanupSession, { params: { id } });
+    }
+    if ((await this.get(id)).status !== "exited") throw stillRunning(id);
+    return await this.#specified.remove(id);
   }
 
   async write(id: string, input: Uint8Array): Promise<void> {
@@ -365,33 +378,6 @@ function hasLeft(): ServiceError {
 function newsEvent(news: Exclude<DirectoryNews, { kind: "session-refused" }>): ServerEvent {
   if (news.kind !== "remote-left") return sessionEvent(news.kind, news.record);
   return { type: news.kind, timestamp: new Date().toISOString(), remoteName: news.remoteName };
-}
-
-const VIEW_ENDPOINTS: Readonly<Record<View["kind"], Endpoint>> = {
-  text: endpoints.sessionText,
-  buffer: endpoints.sessionBuffer,
-  resync: endpoints.sessionResync,
-  recording: endpoints.sessionRecording,
-  stream: endpoints.sessionStream,
-  output: endpoints.sessionOutput,
-  events: endpoints.sessionEvents,
-};
-
-function contentOf({ status, headers, body }: ClientResponse): Content {
-  const length = headers.get("content-length");
-  const disposition = headers.get("content-disposition");
-  return {
-    type: headers.get("content-type") ?? "application/octet-stream",
-    ...(length === undefined || status === 204 ? {} : { length: Number(length) }),
-    ...(disposition === undefined ? {} : { headers: { "content-disposition": disposition } }),
-    body,
-  };
-}
-
-function viewQuery({ kind: _, ...view }: View): Record<string, unknown> {
-  if ("follow" in view) return { follow: view.follow ? "1" : "0" };
-  if ("styles" in view) return { scrollback: view.scrollback ? "1" : "0", styles: view.styles ? "1" : "0" };
-  return "isScreenOnly" in view ? { scrollback: view.isScreenOnly ? "0" : "1" } : view;
 }
 
 /** A refusal may be temporary: a restarted process may not have announced its new tokens yet. So retries continue. */

@@ -1,13 +1,12 @@
 // The interface to a set of sessions: the terminals of this process, those of another process, or a fleet of such
 // processes. Routes and hub know only this file.
 
-import type { ServiceError } from "../protocol/errors.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent, SessionEvent } from "../protocol/frame/event.ts";
 import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
-  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
@@ -79,6 +78,14 @@ export type Content = {
 /** A file on its way to a session. Its body throws if it is cut short. */
 export type NewFile = { readonly name: string; readonly body: AsyncIterable<Uint8Array> };
 
+/** The state that a session must be in to be ended or removed. */
+export type RemovalCondition = "running" | "exited";
+
+/** The refusal of a removal with the condition `exited`. */
+export function stillRunning(id: string): ServiceError {
+  return new ServiceError("session_running", `session ${id} is running: end it first`);
+}
+
 /** Methods with an id throw `session_not_found`; `write`, `resize` and `kill` also `session_not_running`. */
 export type SessionBackend = AsyncDisposable & {
   list(): Promise<readonly SessionRecord[]>;
@@ -91,8 +98,8 @@ export type SessionBackend = AsyncDisposable & {
   create(request: CreateSession): Promise<SessionRecord>;
   rename(id: string, name: string): Promise<SessionRecord>;
   /**
-   * Ends a running session, removes an ended one with its recording (contract 2.3). With `condition` an ended one stays as
-   * it is, and its exit is the answer.
+   * Ends a running session, removes an ended one with its recording (contract 2.3). With the condition `running` an ended
+   * one stays as it is, and its exit is the answer. With `exited` a running one is refused as `session_running`.
    */
   remove(id: string, condition?: RemovalCondition): Promise<Removal>;
   /** Writes reach the program in the order of the calls, awaited or not. */

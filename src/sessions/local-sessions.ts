@@ -13,12 +13,20 @@ import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
   Removal,
-  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
 } from "../protocol/schemas/session.ts";
-import type { Content, NewFile, SessionBackend, Sink, Subscription, View } from "./backend.ts";
+import {
+  type Content,
+  type NewFile,
+  type RemovalCondition,
+  type SessionBackend,
+  type Sink,
+  type Subscription,
+  stillRunning,
+  type View,
+} from "./backend.ts";
 import { Journal, type JournalFiles } from "./journal/journal.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
 import { type Pty, type PtyExit, type PtyProgram, spawnPty } from "./pty/pty.ts";
@@ -166,6 +174,7 @@ export class LocalSessions implements SessionBackend {
 
   async remove(id: string, condition?: RemovalCondition): Promise<Removal> {
     const session = this.#session(id);
+    if (session.isRunning && condition === "exited") throw stillRunning(id);
     if (session.isRunning || condition === "running") {
       if (session.isRunning) await session.end();
       return { success: true, status: "exited", exitCode: session.stored.exit?.code ?? 0 };

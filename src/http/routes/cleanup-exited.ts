@@ -38,6 +38,9 @@ export async function cleanUpExited(
   };
 }
 
+/** A session that runs is a new one with the same id. */
+const REMOVED_BY_OTHERS: ReadonlySet<string> = new Set(["session_not_found", "session_running"]);
+
 /** Stops at the first failure. Sessions that another client removed do not count. */
 async function removeAll(
   sessions: Pick<SessionBackend, "remove">,
@@ -46,10 +49,10 @@ async function removeAll(
   const ids: string[] = [];
   for (const { id } of records) {
     try {
-      await sessions.remove(id);
+      await sessions.remove(id, "exited");
       ids.push(id);
     } catch (error) {
-      if (!(error instanceof ServiceError && error.code === "session_not_found")) return { ids, error };
+      if (!(error instanceof ServiceError && REMOVED_BY_OTHERS.has(error.code))) return { ids, error };
     }
   }
   return { ids };

@@ -38,11 +38,7 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
     },
     deleteSession: ({ params, query }, { principal }) => sessionsOf(principal).remove(params.id, query.if),
     cleanupSession: async ({ params }, { principal }) => {
-      const sessions = sessionsOf(principal);
-      const { id, status } = await sessions.get(params.id);
-      if (status !== "exited")
-        throw new ServiceError("session_running", `session ${id} is running: end it first`);
-      await sessions.remove(id);
+      await sessionsOf(principal).remove(params.id, "exited");
       return { success: true, status: "removed" };
     },
     cleanupExited: async (_, { principal }) => cleanUpExited(sessionsOf(principal), parts.remotes?.() ?? []),

@@ -5,7 +5,6 @@ import {
   Input,
   isVibeTunnelSpelling,
   Removal,
-  RemovalCondition,
   SessionId,
   SessionRecord,
   SignalName,
@@ -79,9 +78,10 @@ export const sessionEndpoints = {
   deleteSession: ofSession.delete("/api/sessions/:id", "End a running session; remove an ended one", {
     need: "sessions:manage",
     query: z.object({
-      if: RemovalCondition.optional().describe(
-        "running: an ended session is not removed, and its exit code is the answer",
-      ),
+      if: z
+        .literal("running")
+        .optional()
+        .describe("running: an ended session is not removed, and its exit code is the answer"),
     }),
     reply: json(Removal),
   }),

@@ -199,10 +199,6 @@ export const SIGNALS: Readonly<Record<SignalName, number>> = {
   SIGWINCH: 28,
 };
 
-/** The state that a session must be in to be ended or removed. */
-export const RemovalCondition = z.enum(["running"]);
-export type RemovalCondition = z.infer<typeof RemovalCondition>;
-
 /** The reply of DELETE /api/sessions/:id (contract 2.3). */
 export const Removal = z.object({
   success: z.literal(true),

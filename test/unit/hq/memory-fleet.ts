@@ -10,13 +10,19 @@ import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import type {
   CreateSession,
   Removal,
-  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
 } from "../../../src/protocol/schemas/session.ts";
 import type { UplinkTarget } from "../../../src/remote/uplink.ts";
-import type { Content, SessionBackend, Sink, Subscription, View } from "../../../src/sessions/backend.ts";
+import type {
+  Content,
+  RemovalCondition,
+  SessionBackend,
+  Sink,
+  Subscription,
+  View,
+} from "../../../src/sessions/backend.ts";
 import { type MemorySession, MemorySessions } from "../hub/memory-sessions.ts";
 import { memoryRegistry, registration } from "./memory-store.ts";
 

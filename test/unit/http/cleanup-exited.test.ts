@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { cleanUpExited } from "../../../src/http/routes/cleanup-exited.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import { type RemovalCondition, stillRunning } from "../../../src/sessions/backend.ts";
 import { record } from "../cli/record.ts";
 
 function machine(records: readonly SessionRecord[], refuse: (id: string) => ServiceError | undefined) {
@@ -9,7 +10,8 @@ function machine(records: readonly SessionRecord[], refuse: (id: string) => Serv
   return {
     removed,
     list: async () => records,
-    remove: async (id: string) => {
+    remove: async (id: string, condition?: RemovalCondition) => {
+      expect(condition).toBe("exited");
       const refusal = refuse(id);
       if (refusal !== undefined) throw refusal;
       removed.push(id);
@@ -24,9 +26,11 @@ const ended = (id: string, remoteName?: string): SessionRecord => ({
 });
 
 test("an HQ answers with one entry for each remote, errors included, and counts its own separately", async () => {
-  const all = [ended("own"), ended("a", "up"), ended("b", "away"), ended("gone", "up")];
+  const all = [ended("own"), ended("a", "up"), ended("b", "away"), ended("gone", "up"), ended("again", "up")];
   const sessions = machine([...all, record({ id: "running" })], (id) => {
     if (id === "b") return new ServiceError("remote_unreachable", "remote away is out of reach");
+    // Another client removed it, and started a session with the same id.
+    if (id === "again") return stillRunning(id);
     return id === "gone" ? new ServiceError("session_not_found", "no session gone") : undefined;
   });
   expect(await cleanUpExited(sessions, ["up", "away", "empty"])).toEqual({

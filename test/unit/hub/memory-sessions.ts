@@ -16,7 +16,6 @@ import { encodeResync } from "../../../src/protocol/frame/resync.ts";
 import type {
   CreateSession,
   Removal,
-  RemovalCondition,
   SessionRecord,
   SignalName,
   TerminalSize,
@@ -25,6 +24,7 @@ import { incompleteUtf8Bytes } from "../../../src/protocol/whole-characters.ts";
 import type {
   Content,
   Delivery,
+  RemovalCondition,
   SessionBackend,
   Sink,
   Subscription,

@@ -1,11 +1,40 @@
-// Sending a file on to another process.
+// Views and files of a session in another process.
 import { collectBytes } from "../lib/data/collect.ts";
 import { requestOf } from "../protocol/client/caller.ts";
-import type { Send } from "../protocol/client/send.ts";
+import type { ClientResponse, Send } from "../protocol/client/send.ts";
+import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { parseJson } from "../protocol/json.ts";
 import { SavedFile } from "../protocol/schemas/file.ts";
+import type { Content, View } from "../sessions/backend.ts";
+
+export const VIEW_ENDPOINTS: Readonly<Record<View["kind"], Endpoint>> = {
+  text: endpoints.sessionText,
+  buffer: endpoints.sessionBuffer,
+  resync: endpoints.sessionResync,
+  recording: endpoints.sessionRecording,
+  stream: endpoints.sessionStream,
+  output: endpoints.sessionOutput,
+  events: endpoints.sessionEvents,
+};
+
+export function contentOf({ status, headers, body }: ClientResponse): Content {
+  const length = headers.get("content-length");
+  const disposition = headers.get("content-disposition");
+  return {
+    type: headers.get("content-type") ?? "application/octet-stream",
+    ...(length === undefined || status === 204 ? {} : { length: Number(length) }),
+    ...(disposition === undefined ? {} : { headers: { "content-disposition": disposition } }),
+    body,
+  };
+}
+
+export function viewQuery({ kind: _, ...view }: View): Record<string, unknown> {
+  if ("follow" in view) return { follow: view.follow ? "1" : "0" };
+  if ("styles" in view) return { scrollback: view.scrollback ? "1" : "0", styles: view.styles ? "1" : "0" };
+  return "isScreenOnly" in view ? { scrollback: view.isScreenOnly ? "0" : "1" } : view;
+}
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 
