@@ -250,16 +250,25 @@ describe("bytes", () => {
   test("of all values go as they were written, 1 MiB in pieces of every size", async () => {
     const file = join(directory, "pasted");
     const bytes = randomBytes(1024 * 1024);
-    await using program = shell(`stty raw -echo; echo ready; head -c ${bytes.length} >${file}`);
+    const fifo = join(directory, "may-read");
+    await using maker = new Program("mkfifo", [fifo]);
+    await maker.ended;
+    const readAll = `head -c ${bytes.length} >${file}`;
+    await using program = shell(`stty raw -echo; echo ready; read line <${fifo}; ${readAll}`);
     await program.shows(/ready/);
-    for (let from = 0, to = 0; from < bytes.length; from = to) {
-      to = Math.min(from + randomInt(1, 20_000), bytes.length);
-      const piece = Uint8Array.from(bytes.subarray(from, to));
-      program.pty.write(piece);
-      // Written bytes are copied: the caller may reuse its buffer.
-      piece.fill(0);
-    }
-    expect(program.pty.pendingInputBytes).toBeGreaterThan(0);
+    const writePart = (start: number, end: number): void => {
+      for (let from = start, to = 0; from < end; from = to) {
+        to = Math.min(from + randomInt(1, 20_000), end);
+        const piece = Uint8Array.from(bytes.subarray(from, to));
+        program.pty.write(piece);
+        // Written bytes are copied: the caller may reuse its buffer.
+        piece.fill(0);
+      }
+    };
+    writePart(0, bytes.length / 2);
+    expect(program.pty.pendingInputBytes).toBeGreaterThan(bytes.length / 4);
+    await writeFile(fifo, "\n");
+    writePart(bytes.length / 2, bytes.length);
     expect(await program.ended).toEqual({ exitCode: 0 });
     expect(sha256(await readFile(file))).toBe(sha256(bytes));
     expect(program.pty.pendingInputBytes).toBe(0);
