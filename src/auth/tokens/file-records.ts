@@ -11,6 +11,7 @@ import {
 } from "../../lib/data/live-records.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
+import { ServiceError } from "../../protocol/errors.ts";
 
 const Stored = z.object({
   version: z.literal(1),
@@ -31,12 +32,13 @@ type FileRecordsOptions = {
 
 type Save = () => Promise<void>;
 
-/** A lost or damaged file logs everybody out. */
+/** A lost or damaged file logs everybody out; one that cannot be read rejects with the system's error. */
 export async function openFileRecords(options: FileRecordsOptions): Promise<RecordStore> {
   const { path, now, log, store = (write) => write() } = options;
   const records = new LiveRecords(now);
   const stored = await readJsonFile(path, (value) => Stored.parse(value)).catch((error: unknown) => {
-    log.warn({ error }, "list of logins is unreadable: everyone has to log in again");
+    if (!(error instanceof ServiceError)) throw error;
+    log.warn({ error }, "list of logins is damaged: everyone has to log in again");
     return undefined;
   });
   for (const record of stored?.records ?? []) records.put(record);

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, rename, rmdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -85,12 +85,24 @@ test.each(["", "{", '{"version":2}', '{"version":1,"instance":"x","records":[]}'
     const before = await (await place.open()).issue("ada", "password", HERE);
     await writeFile(place.path, text);
     const tokens = await place.open();
-    expect(place.warnings).toEqual(["list of logins is unreadable: everyone has to log in again"]);
+    expect(place.warnings).toEqual(["list of logins is damaged: everyone has to log in again"]);
     await expect(tokens.verify(before.token)).rejects.toThrow("invalid token");
     const after = await tokens.issue("ada", "password", HERE);
     for (const at of [tokens, await place.open()]) expect((await at.verify(after.token)).user).toBe("ada");
   },
 );
+
+test("without a list of logins that can be read nothing starts, and nobody is logged out", async () => {
+  await using place = await scratch();
+  const before = await (await place.open()).issue("ada", "password", HERE);
+  const kept = `${place.path}.kept`;
+  await rename(place.path, kept);
+  await mkdir(place.path);
+  await expect(place.open()).rejects.toMatchObject({ code: "EISDIR" });
+  await rmdir(place.path);
+  await rename(kept, place.path);
+  expect((await (await place.open()).verify(before.token)).user).toBe("ada");
+});
 
 test("a token of another server with the same secret is refused, and so is one without an audience", async () => {
   await using place = await scratch();
