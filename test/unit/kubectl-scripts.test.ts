@@ -49,7 +49,7 @@ const SCRIPTS: readonly Script[] = [
     args: ["--redis"],
     fails: "get secret ttyhq-registry",
     answers: '*"get secret ttyhq-redis "*) echo secret/ttyhq-redis ;;',
-    never: /ttyhq-registry --dry-run/,
+    never: /secret generic ttyhq-(redis|registry) /,
   },
   {
     script: "update-servers",
@@ -116,6 +116,24 @@ test("restore refuses a copy that lacks a remote", async () => {
   expect(code).toBe(1);
   expect(done).toBe("");
 });
+
+test.each([
+  ["ttyhq-registry", "the address of an operator's own Redis"],
+  ["ttyhq-redis", "left by a run that was interrupted"],
+])(
+  "make-secrets --redis changes neither %s nor its counterpart when it exists alone: %s",
+  async (existing) => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+    const answers = `*"get secret ${existing} "*) echo secret/${existing} ;;`;
+    const tested: Script = {
+      ...{ script: "make-secrets", args: ["--redis"], fails: "nothing", answers, never: /^$/ },
+    };
+    const { code, stderr, done } = await run(folder.path, tested);
+    expect(stderr).toContain(`kubectl --namespace ttyhq delete secret ${existing}`);
+    expect(code).toBe(1);
+    expect(done).not.toMatch(/secret generic ttyhq-(redis|registry) /);
+  },
+);
 
 test("update-servers, run again with an image that does not start, leaves the other servers alone", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
