@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chown, mkdir, readdir, rm, rmdir } from "node:fs/promises";
+import { chown, mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceFile } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -23,31 +23,44 @@ export function filesOf({ place, unit, isNewConfig }: ServicePlan): ReadonlyMap<
 }
 
 /**
- * Writes missing files and enables and starts the units. Idempotent; sessions continue. Throws `start_failed` with the
- * end of the log.
+ * Writes missing files and enables and starts the units. Idempotent, also after a failure; sessions continue. Throws
+ * `start_failed` with the end of the log.
  */
-export async function install(plan: ServicePlan, systemctl: Systemctl, tell: Tell): Promise<void> {
-  const changed = await writeFiles(plan, tell);
+export async function install(
+  plan: ServicePlan,
+  systemctl: Pick<Systemctl, "run" | "ask" | "properties" | "log">,
+  tell: Tell,
+): Promise<void> {
+  await writeFiles(plan, tell);
   const { serverUnit: server, hostUnit: host } = plan.place;
-  const wasRunning = await isActive(systemctl, SERVER_UNIT);
-  const hadHost = await isActive(systemctl, HOST_UNIT);
   await systemctl.run("daemon-reload");
   try {
     await systemctl.run("enable", "--now", HOST_UNIT, SERVER_UNIT);
-    if (wasRunning && changed.includes(server)) await systemctl.run("restart", SERVER_UNIT);
+    if (await isOutdated(SERVER_UNIT, server, systemctl)) await systemctl.run("restart", SERVER_UNIT);
   } catch (cause) {
     throw await startFailure(cause, systemctl);
   }
   tell(`${SERVER_UNIT} and ${HOST_UNIT} run, now and after every start of the machine`);
-  if (hadHost && changed.includes(host)) {
+  if (await isOutdated(HOST_UNIT, host, systemctl)) {
     tell(
       `${HOST_UNIT} goes on as it was, with its programs, until systemctl restart ttyhq-session-host, which ends them`,
     );
   }
 }
 
-async function writeFiles(plan: ServicePlan, tell: Tell): Promise<readonly string[]> {
-  const changed: string[] = [];
+/** Whether the process of a unit is older than the unit's file, perhaps because an earlier install failed in between. */
+async function isOutdated(
+  unit: string,
+  path: string,
+  systemctl: Pick<Systemctl, "properties">,
+): Promise<boolean> {
+  const property = "ExecMainStartTimestampMonotonic";
+  const startedUs = Number((await systemctl.properties(unit, [property])).get(property));
+  const { mtimeMs } = await stat(path);
+  return Number(process.hrtime.bigint() / 1_000n) - startedUs > (Date.now() - mtimeMs) * 1_000;
+}
+
+async function writeFiles(plan: ServicePlan, tell: Tell): Promise<void> {
   for (const [path, text] of filesOf(plan)) {
     if (textOf(path) === text) {
       tell(`${path} is as it has to be`);
@@ -57,9 +70,7 @@ async function writeFiles(plan: ServicePlan, tell: Tell): Promise<readonly strin
     await replaceFile(path, new TextEncoder().encode(text), modeOf(path, plan));
     if (path === plan.configFile && plan.account !== undefined) await chown(path, 0, plan.account.gid);
     tell(`wrote ${path}`);
-    changed.push(path);
   }
-  return changed;
 }
 
 /** The service's user may read the configuration file, but not change it. */
@@ -68,15 +79,12 @@ function modeOf(path: string, { configFile, account }: ServicePlan): number {
   return account === undefined ? OWN_CONFIG_MODE : GROUP_CONFIG_MODE;
 }
 
-async function startFailure(cause: unknown, systemctl: Systemctl): Promise<unknown> {
+async function startFailure(cause: unknown, systemctl: Pick<Systemctl, "ask" | "log">): Promise<unknown> {
   if (!(cause instanceof ServiceError)) return cause;
-  const failed = (await isActive(systemctl, HOST_UNIT)) ? SERVER_UNIT : HOST_UNIT;
+  const hasHost = (await systemctl.ask("is-active", "--quiet", HOST_UNIT)).code === 0;
+  const failed = hasHost ? SERVER_UNIT : HOST_UNIT;
   const lines = (await systemctl.log(failed)).map((line) => `  ${line}`);
   return new ServiceError("start_failed", [cause.message, ...lines].join("\n"), { cause });
-}
-
-async function isActive(systemctl: Systemctl, unit: string): Promise<boolean> {
-  return (await systemctl.ask("is-active", "--quiet", unit)).code === 0;
 }
 
 /**
