@@ -93,26 +93,40 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   const cordoned = sessionHost ? undefined : await cordon(client, given, { cordoned: true, untilRestart });
   const machine = cordoned?.machine;
   const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, sessionHost ?? false);
-  const ended: SessionRecord[] = [];
-  for (const session of end ? running : []) {
-    // It may have ended and been removed since it was listed.
-    if (await client.end(session.id).catch(unless("session_not_found"))) ended.push(session);
-  }
-  const left = end ? [] : running;
+  const { ended, left, failures } = end ? await endAll(running, client) : { ended: [], left: running };
+  const count = ended.length === 0 ? "" : `, ${ended.length} ended`;
   if (json) {
     cli.stdout.write(jsonText({ machine, running: left.map(plainRecord), ended: ended.map(plainRecord) }));
   } else if (left.length > 0) {
     cli.stdout.write(sessionTable(left, { now: Date.now(), width: cli.stdout.columns }));
   } else {
-    const what = ended.length === 0 ? "" : `, ${ended.length} ended`;
-    cli.stdout.write(`${printable(machine ?? "the session host")} runs no sessions${what}\n`);
+    cli.stdout.write(`${printable(machine ?? "the session host")} runs no sessions${count}\n`);
   }
   if (left.length === 0) return ExitCode.Ok;
   const after = wait ? ` after ${duration(deadline / 1000)}` : "";
   const still = left.length === 1 ? "1 session still runs" : `${left.length} sessions still run`;
-  const message = `${still}${after}; wait longer, or give --end to end them`;
-  writeMessage(cli.stderr, message);
+  const reasons = new Set(failures?.map(({ message }) => message));
+  const why = end ? [...reasons].join("; ") : "wait longer, or give --end to end them";
+  writeMessage(cli.stderr, `${still}${after}${count}; ${why}`);
   return ExitCode.Failed;
+}
+
+/** `left`: the sessions that could not be ended, for the reasons in `failures`. */
+async function endAll(sessions: readonly SessionRecord[], client: Client) {
+  const ended: SessionRecord[] = [];
+  const left: SessionRecord[] = [];
+  const failures: ServiceError[] = [];
+  for (const session of sessions) {
+    try {
+      // It may have ended and been removed since it was listed.
+      if (await client.end(session.id).catch(unless("session_not_found"))) ended.push(session);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      left.push(session);
+      failures.push(error);
+    }
+  }
+  return { ended, left, failures };
 }
 
 async function cordon(client: Client, name: string | undefined, body: SetCordon) {

@@ -23,6 +23,24 @@ test("drain --end goes on when a session has been removed meanwhile", async () =
   expect(server.requests).toContain("DELETE /api/sessions/two?if=running");
 });
 
+test("drain --end ends what it can, and reports that beside what still runs", async () => {
+  const sessions = [record({ id: "one" }), record({ id: "two" }), record({ id: "three" })];
+  await using server = await fakeServer((request) => {
+    if (request === "POST /api/cordon") return CORDONED;
+    if (request === "GET /api/sessions") return { status: 200, body: sessions };
+    if (request.startsWith("DELETE /api/sessions/two")) return refusal(502, "remote_unreachable");
+    return { status: 200, body: { success: true, status: "exited", exitCode: 0 } };
+  });
+  const drain = ["drain", "--end", "--control-dir", server.controlDir];
+  const { exitCode, stdout, stderr } = await ran(drain);
+  expect(exitCode).toBe(1);
+  expect(stdout.split("\n").map((line) => line.split(" ")[0])).toEqual(["ID", "two", ""]);
+  expect(stderr).toBe("ttyhq: 1 session still runs, 2 ended; refused: remote_unreachable\n");
+  expect(JSON.parse((await ran([...drain, "--json"])).stdout)).toMatchObject({
+    ...{ running: [{ id: "two" }], ended: [{ id: "one" }, { id: "three" }] },
+  });
+});
+
 test("drain --wait repeats a temporary refusal and ends at a final one", async () => {
   const answers = [refusal(503, "shutting_down"), refusal(401, "unauthorized")];
   await using server = await fakeServer((request) =>
