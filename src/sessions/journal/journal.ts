@@ -1,5 +1,7 @@
 import { open } from "node:fs/promises";
 import { allOpened } from "../../lib/fs/atomic-file.ts";
+import { isDiskFault } from "../../lib/fs/disk-care.ts";
+import { errorMessage } from "../../protocol/errors.ts";
 import type { SessionMeter } from "../session-meter.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import { eventLine, type Gap, gapEvent, type JournalEvent } from "./event.ts";
@@ -264,7 +266,10 @@ export class Journal {
   }
 }
 
-/** The two files of a journal, open for writing. Writes return the number of written bytes, at least 1. */
+/**
+ * The two files of a journal, open for writing. Writes return the number of written bytes, at least 1, and reject only with
+ * disk faults (`isDiskFault`).
+ */
 export type JournalFiles = {
   writeOutput(pieces: Uint8Array[], position: number): Promise<number>;
   writeEvents(lines: Uint8Array, position: number): Promise<number>;
@@ -276,11 +281,17 @@ export async function createFiles(paths: Pick<SessionFiles, "output" | "events">
   const [outputFile, eventsFile] = files;
   return {
     writeOutput: async (pieces, position) =>
-      accepted((await outputFile.writev(pieces, position)).bytesWritten),
+      accepted((await outputFile.writev(pieces, position).catch(refused)).bytesWritten),
     writeEvents: async (lines, position) =>
-      accepted((await eventsFile.write(lines, 0, lines.length, position)).bytesWritten),
+      accepted((await eventsFile.write(lines, 0, lines.length, position).catch(refused)).bytesWritten),
     close: async () => void (await Promise.all(files.map((file) => file.close()))),
   };
+}
+
+/** Whatever an open file refuses a write with may pass, such as the limit of a file's size, or a network disk's ESTALE. */
+function refused(cause: unknown): never {
+  if (isDiskFault(cause)) throw cause;
+  throw Object.assign(new Error(errorMessage(cause), { cause }), { code: "EIO" });
 }
 
 function accepted(bytesWritten: number): number {

@@ -12,7 +12,8 @@ const STAGE = `
   import { syncBuiltinESMExports } from "node:module";
   import { tmpdir } from "node:os";
   import { join } from "node:path";
-  const faults = { rename: () => {}, append: () => {}, closeRecord: () => {}, closeOutput: async () => {} };
+  const faults = { rename: () => {}, append: () => {}, closeRecord: () => {}, closeOutput: async () => {},
+    writeOutput: () => {} };
   const { rename, open, appendFile } = files;
   const renamed = new Map();
   files.rename = async (from, to) => {
@@ -27,7 +28,14 @@ const STAGE = `
   files.open = async (path, ...rest) => {
     const file = await open(path, ...rest);
     const close = file.close.bind(file);
-    if (String(path).endsWith("/output")) file.close = () => close().then(faults.closeOutput);
+    const writev = file.writev.bind(file);
+    if (String(path).endsWith("/output")) {
+      file.close = () => close().then(faults.closeOutput);
+      file.writev = async (...rest) => {
+        faults.writeOutput();
+        return await writev(...rest);
+      };
+    }
     if (String(path).endsWith("/session.json"))
       file[Symbol.asyncDispose] = () => close().then(faults.closeRecord);
     return file;
@@ -139,3 +147,26 @@ test("a lost session whose journal is repaired only when there is space again is
   `);
   expect(output).toBe("o not in the records,m the session host was lost\n");
 });
+
+test.concurrent.each(["EFBIG", "ESTALE", "EIO"])(
+  "output that is refused with %s is written again until it is on the disk, and then its recording is",
+  async (code) => {
+    const output = await run(`
+      let refusals = 2;
+      faults.writeOutput = () => {
+        if (refusals-- > 0) throw failure("${code}");
+      };
+      const { output, recording } = controlDir.session("one");
+      const recorded = new Promise((resolve) => renamed.set(recording, resolve));
+      const alive = setInterval(() => {}, 60_000);
+      const ended = event("session-exit", "one");
+      await start("one", "printf hello");
+      await ended;
+      console.log(sessions.find("one").recording);
+      await recorded;
+      clearInterval(alive);
+      console.log(readFileSync(output, "utf8"), sessions.find("one").recording);
+    `);
+    expect(output).toBe("waiting\nhello undefined\n");
+  },
+);
