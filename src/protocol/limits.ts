@@ -80,6 +80,8 @@ export const KILL_GRACE_MS = 3_000;
 export const HANGUP_GRACE_MS = 250;
 /** Time for a process to end after SIGKILL. */
 export const SIGKILL_WAIT_MS = 2_000;
+/** Time for an ended session to report its exit, whose output may wait for a slow disk. Ending it takes less than REQUEST_TIMEOUT_MS. */
+export const EXIT_WAIT_MS = 10_000;
 
 export const DEFAULT_PORT = 4020;
 

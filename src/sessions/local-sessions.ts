@@ -239,7 +239,11 @@ export class LocalSessions implements SessionBackend {
     clearInterval(this.#outputNews);
     const running = [...this.#sessions.values()].filter((session) => session.isRunning);
     await this.#retention?.[Symbol.asyncDispose]();
-    await Promise.all(running.map((session) => session.end()));
+    const failed = ({ id }: Session, error: unknown): void =>
+      this.#options.log.error({ session: id, error }, "session not ended");
+    await Promise.all(
+      running.map((session) => session.end().catch((error: unknown) => failed(session, error))),
+    );
     await Promise.all(this.#finishing);
     await this.#folders?.[Symbol.asyncDispose]();
     await this.#care[Symbol.asyncDispose]();

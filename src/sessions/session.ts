@@ -12,7 +12,7 @@ import {
   type ServerEvent,
   type SessionEvent,
 } from "../protocol/frame/event.ts";
-import { BELL_INTERVAL_MS, KILL_GRACE_MS, TITLE_INTERVAL_MS } from "../protocol/limits.ts";
+import { BELL_INTERVAL_MS, EXIT_WAIT_MS, KILL_GRACE_MS, TITLE_INTERVAL_MS } from "../protocol/limits.ts";
 import {
   type SessionRecord,
   SIGNALS,
@@ -262,7 +262,10 @@ export class Session {
     if (signal === "SIGTERM" && this.isRunning) void this.#killLater();
   }
 
-  /** Ends all processes: SIGHUP, SIGTERM, after 3 s SIGKILL, then a hangup. Resolves after the exit was reported. */
+  /**
+   * Ends all processes: SIGHUP, SIGTERM, after 3 s SIGKILL, then a hangup. Resolves after the exit was reported. Rejects with
+   * `session_running` if it is not within EXIT_WAIT_MS, such as for a process that is stuck in the kernel.
+   */
   readonly end = singleFlight(async (): Promise<void> => {
     this.#isEndRequested = true;
     // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
@@ -270,7 +273,9 @@ export class Session {
     const left = await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
     // Programs of another user, such as sudo, take the hangup from the kernel alone.
     if (left.length > 0) this.#live?.pty[Symbol.dispose]();
-    await this.#exited.promise;
+    if (await this.#exitsWithin(EXIT_WAIT_MS)) return;
+    const message = `session ${this.id} has not ended yet: its program or its disk does not respond`;
+    throw new ServiceError("session_running", message);
   });
 
   /** From the pty, after the last byte of output. */
@@ -299,9 +304,13 @@ export class Session {
   }
 
   async #killLater(): Promise<void> {
-    if (await succeeded(withDeadline(this.#exited.promise, KILL_GRACE_MS, "the end of a session"))) return;
+    if (await this.#exitsWithin(KILL_GRACE_MS)) return;
     // Without a free file descriptor the processes are not found: try again.
     await this.#signal(SIGNALS.SIGKILL).catch(() => this.#killLater());
+  }
+
+  #exitsWithin(ms: number): Promise<boolean> {
+    return succeeded(withDeadline(this.#exited.promise, ms, "the end of a session"));
   }
 
   async #signal(signal: number): Promise<void> {

@@ -84,6 +84,7 @@ export const sessionEndpoints = {
         .describe("running: an ended session is not removed, and its exit code is the answer"),
     }),
     reply: json(Removal),
+    errors: ["session_not_found", "session_running"],
   }),
   cleanupSession: ofSession.delete("/api/sessions/:id/cleanup", "Remove an ended session", {
     need: "sessions:manage",

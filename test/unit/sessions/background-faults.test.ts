@@ -8,7 +8,7 @@ const SOURCE = new URL("../../../src/", import.meta.url).href;
 /** Defines `sessions`, `event` and `ticks`, and `faults` of the file system, which a script may set. */
 const STAGE = `
   import files from "node:fs/promises";
-  import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+  import fs, { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
   import { syncBuiltinESMExports } from "node:module";
   import { tmpdir } from "node:os";
   import { join } from "node:path";
@@ -170,3 +170,23 @@ test.concurrent.each(["EFBIG", "ESTALE", "EIO"])(
     expect(output).toBe("waiting\nhello undefined\n");
   },
 );
+
+test("a host whose programs cannot be ended stores what waits before it stops", async () => {
+  const output = await run(`
+    await start("one", "exec sleep 60");
+    faults.rename = () => {
+      throw failure("ENOSPC");
+    };
+    await sessions.rename("one", "stored");
+    faults.rename = () => {};
+    const { readdirSync } = fs;
+    fs.readdirSync = (path, ...rest) => {
+      if (path === "/proc") throw failure("EMFILE");
+      return readdirSync(path, ...rest);
+    };
+    syncBuiltinESMExports();
+    await sessions[Symbol.asyncDispose]();
+    console.log(JSON.parse(readFileSync(controlDir.session("one").record, "utf8")).name);
+  `);
+  expect(output).toBe("stored\n");
+});

@@ -123,3 +123,11 @@ test("a program that rings all the time is told of once a second", async () => {
   await session.finish({ exitCode: 0 });
   expect(told.filter((type) => type === "bell")).toHaveLength(3);
 });
+
+test.concurrent("the end of a session whose program does not end is refused after a while", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session } = await startedSession(stack);
+  await expect(session.end()).rejects.toMatchObject({ code: "session_running" });
+  await session.finish({ exitCode: 0 });
+  expect(session.record).toMatchObject({ status: "exited", endRequested: true });
+});
