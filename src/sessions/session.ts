@@ -39,6 +39,9 @@ const DELIVERY_BYTES = 256;
 /** Maximum unread input of a program; more is refused with `input_overflow`. */
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
+/** Sizes of one session, for its screen. Over that, output before the latest counts as of the first. */
+const MAX_SIZES = 1_000;
+
 export type SizeChange = TerminalSize & { readonly offset: number };
 
 type Live = { readonly pty: Pty; readonly journal: Journal; readonly foreground: Foreground };
@@ -236,9 +239,7 @@ export class Session {
     this.flush();
     pty.resize(size);
     this.#stored = { ...this.#stored, ...size };
-    const offset = this.outputBytes;
-    if (this.#sizes.at(-1)?.offset === offset) this.#sizes.pop();
-    this.#sizes.push({ ...size, offset });
+    addSize(this.#sizes, { ...size, offset: this.outputBytes });
     this.#note(journal, "r", sizeText(size));
     this.#event(resizeEvent(size));
     this.#options.onEvent(this, "session-changed");
@@ -384,6 +385,13 @@ export class Session {
   #time(): number {
     return (this.#options.now() - this.#started) / 1000;
   }
+}
+
+/** At most MAX_SIZES, the last of each offset. */
+export function addSize(sizes: SizeChange[], change: SizeChange): void {
+  if (sizes.at(-1)?.offset === change.offset) sizes.pop();
+  sizes.push(change);
+  if (sizes.length > MAX_SIZES) sizes.splice(1, 1);
 }
 
 /** The state of the recording for clients: empty while it is complete. */

@@ -16,7 +16,7 @@ import {
   positionOf,
 } from "../journal/event.ts";
 import { fileBytes, readEvents } from "../journal/reader.ts";
-import type { SessionOptions, SizeChange } from "../session.ts";
+import { addSize, type SessionOptions, type SizeChange } from "../session.ts";
 import type { ControlDir, SessionFiles } from "./control-dir.ts";
 import { folderRemoval, sessionFolders } from "./session-folder.ts";
 import { StoredSession } from "./stored-session.ts";
@@ -123,17 +123,11 @@ async function readSummary(
     eventsBytes += Buffer.byteLength(eventLine(event));
     time = event.time;
     outputBytes = Math.max(outputBytes, event.offset);
-    if (event.kind === "r") addSize(sizes, event);
+    const size = event.kind === "r" ? parseSize(event.data) : undefined;
+    if (size !== undefined) addSize(sizes, { ...size, offset: event.offset });
     if (event.kind === "x") exit = parseExitData(event.data ?? "");
   }
   return { sizes, gaps, outputBytes, at: new Date().toISOString(), exit, eventsBytes, time };
-}
-
-function addSize(sizes: SizeChange[], event: JournalEvent): void {
-  const size = parseSize(event.data);
-  if (size === undefined) return;
-  if (sizes.at(-1)?.offset === event.offset) sizes.pop();
-  sizes.push({ offset: event.offset, ...size });
 }
 
 /** Room for the record of the initial size. */

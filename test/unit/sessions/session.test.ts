@@ -99,6 +99,22 @@ test("output in very small pieces is not held for the first subscriber: each tak
   await session.finish({ exitCode: 0 });
 });
 
+test("a session that is resized all the time keeps its first size and the latest ones", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session } = await startedSession(stack);
+  for (let cols = 1; cols <= 5_000; cols++) {
+    session.resize({ cols, rows: 24 });
+    session.receive(Uint8Array.of(97));
+  }
+  const { sizes } = session;
+  expect(sizes.length).toBe(1_000);
+  expect(sizes[0]).toEqual({ cols: 1, rows: 24, offset: 0 });
+  expect(sizes.slice(1).map(({ cols, offset }) => [cols, offset])).toEqual(
+    Array.from({ length: 999 }, (_, index) => [4_002 + index, 4_001 + index]),
+  );
+  await session.finish({ exitCode: 0 });
+});
+
 test("a program that sets titles all the time is told of now and then, at last with its last title", async () => {
   await using stack = new AsyncDisposableStack();
   const { session, told } = await startedSession(stack);
