@@ -210,17 +210,19 @@ export class Hub implements ViewerHub, Disposable {
     }
   }
 
-  /** Another session may get the same id, and must not get the feed of the removed one. */
-  #removed({ sessionId, key }: ServerEvent): void {
-    const sharedFeed = this.#feeds.get(sessionId ?? "");
-    if (sharedFeed === undefined || (sharedFeed.feed !== undefined && keyOf(sharedFeed.feed.record) !== key))
-      return;
-    this.#feeds.delete(sessionId ?? "");
-    const loss = new ServiceError("session_not_found", `session ${sessionId} was removed`);
-    sharedFeed.opening.then(
-      (feed) => feed.lose(loss),
-      () => {},
-    );
+  /**
+   * Another session may get the same id, and must not get the feed of the removed one. A feed that is being opened may be that
+   * of the next session already.
+   */
+  #removed({ sessionId = "", key }: ServerEvent): void {
+    const sharedFeed = this.#feeds.get(sessionId);
+    const lose = (feed: Feed): void => {
+      if (this.#feeds.get(sessionId) !== sharedFeed || keyOf(feed.record) !== key) return;
+      this.#feeds.delete(sessionId);
+      feed.lose(new ServiceError("session_not_found", `session ${sessionId} was removed`));
+    };
+    if (sharedFeed?.feed !== undefined) lose(sharedFeed.feed);
+    else sharedFeed?.opening.then(lose, () => {});
   }
 
   /** Feeds are shared, so the client's own view of the sessions decides whether it may have one. */
@@ -234,8 +236,11 @@ export class Hub implements ViewerHub, Disposable {
     this.#feeds.set(sessionId, sharedFeed);
     sharedFeed.users += 1;
     try {
-      sharedFeed.feed = await sharedFeed.opening;
-      return sharedFeed.feed;
+      const feed = await sharedFeed.opening;
+      // Its session was removed before this client asked for the next one.
+      if (this.#feeds.get(sessionId) !== sharedFeed) return await this.openFeed(sessions, sessionId, flags);
+      sharedFeed.feed = feed;
+      return feed;
     } catch (error) {
       if (this.#feeds.get(sessionId) === sharedFeed) this.#feeds.delete(sessionId);
       throw error;

@@ -170,6 +170,50 @@ test("viewers learn that their session was removed, and a new session with its i
   ]);
 });
 
+/** Subscriptions to the sessions are answered once `open` is called. */
+function slowly(sessions: MemorySessions): { readonly open: () => void } {
+  const gate = Promise.withResolvers<void>();
+  const subscribe = sessions.subscribe.bind(sessions);
+  sessions.subscribe = async (id, sink) => {
+    const subscription = await subscribe(id, sink);
+    await gate.promise;
+    return subscription;
+  };
+  return { open: gate.resolve };
+}
+
+test("a late report that an earlier session with its id was removed does not concern a viewer whose SUBSCRIBE is open", async () => {
+  const { sessions, session, client } = setUp();
+  const { open } = slowly(sessions);
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout | Offsets });
+  sessions.announce({ type: "session-removed", timestamp: "", sessionId: "s", key: "an earlier one" });
+  open();
+  await viewer.settled();
+  session.print("new");
+  await viewer.reads(() => viewer.output.length > 0 || viewer.of(FrameType.ERROR).length > 0);
+  expect(viewer.json(FrameType.ERROR)).toEqual([]);
+  expect(viewer.output).toEqual([[0, "new"]]);
+});
+
+test("a viewer who subscribes after the removal of a session whose feed is being opened gets the next session with its id", async () => {
+  const { sessions, client } = setUp();
+  const { open } = slowly(sessions);
+  await using early = client();
+  early.subscribe("s", { flags: Stdout | Offsets });
+  await sessions.remove("s");
+  const again = sessions.add("s");
+  again.created = "2026-01-02T00:00:00.000Z";
+  again.print("new");
+  await using late = client();
+  late.subscribe("s", { flags: Stdout | Offsets });
+  open();
+  await early.reads(() => early.of(FrameType.ERROR).length > 0);
+  await late.reads(() => late.output.length > 0);
+  expect(late.output).toEqual([[0, "new"]]);
+  expect(late.of(FrameType.ERROR)).toEqual([]);
+});
+
 test("viewers learn that the upstream of their session gave up", async () => {
   const { session, client } = setUp();
   await using viewer = client();
