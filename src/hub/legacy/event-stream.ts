@@ -16,11 +16,13 @@ export async function* eventStream(
   const stream = new PassThrough();
   using _ = addAbortListener(signal, () => stream.destroy());
   let lastNumber = 0;
-  // Called once the client has read everything before.
-  const write = (text: string, onTaken: () => void): void =>
-    void stream.write(text, (error) => {
+  // `onTaken` is called once the client has read everything before. After the end nothing is written any more.
+  const write = (text: string, onTaken: () => void): void => {
+    if (!stream.writable) return;
+    stream.write(text, (error) => {
       if (!(error instanceof Error)) onTaken();
     });
+  };
   using viewer = connect({
     send: (frame, onSent) => {
       const text = eventText(frame, lastNumber + 1);
