@@ -14,6 +14,10 @@ export type AuditAction = Omit<AuditEntry, "result" | "address" | "requestId"> &
   /** Recorded once in ten minutes, or once a day, per caller and text. */
   readonly once?: string;
   readonly daily?: string;
+  /** Of a daily action: recorded again when it changes. */
+  readonly state?: string;
+  /** No rate limit counts this action of a remote: lines of the same action and text are limited instead. */
+  readonly remoteKind?: string;
 };
 
 /** The answer of an endpoint: its JSON, or the length of its bytes. Undefined after failures. */
@@ -108,19 +112,20 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
 
   registerRemote: ({ body: { id, name: remote, url } }, answer) => {
     const isNew = answer?.remote.registeredAt === answer?.remote.lastHeartbeat;
-    if (isNew) return { ...did("remote.register", { id, url }), remote };
-    return { ...did("remote.refresh", { id, url }), remote, daily: `refresh ${id} ${url}` };
+    const registered = { ...did(isNew ? "remote.register" : "remote.refresh", { id, url }), remote };
+    const repeated = { ...registered, remoteKind: remote };
+    return isNew ? repeated : { ...repeated, daily: `refresh ${id}`, state: url };
   },
   joinRemote: ({ body: { name: remote } }, answer) => {
     const { remoteId: id, enrolled } = answer ?? {};
-    const joined = { ...did("remote.join", { id, enrolled }), remote };
+    const joined = { ...did("remote.join", { id, enrolled }), remote, remoteKind: remote };
     return enrolled === false ? { ...joined, daily: `join ${id}` } : joined;
   },
   createJoinToken: ({ body: { name, expiresIn, reusable } }, answer) =>
     did("join-token.create", { id: answer?.id, name, expiresIn, reusable }),
   revokeJoinToken: ({ params }) => did("join-token.revoke", { id: params.tokenId }),
   revokeRemoteKey: ({ params }) => ({ ...did("remote.revoke-key"), remote: params.name }),
-  removeRemote: ({ params }) => did("remote.remove", { id: params.id }),
+  removeRemote: ({ params }) => ({ ...did("remote.remove", { id: params.id }), remoteKind: params.id }),
 };
 
 function did(action: AuditActionName, details?: AuditDetails): AuditAction {

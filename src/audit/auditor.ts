@@ -7,7 +7,7 @@ import { currentTrace } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type AuditAction, actionOf, proxiedAction, signalled, typed, viewed } from "./actions.ts";
 import type { Audit, AuditEntry } from "./entry.ts";
-import { Refusals } from "./refusals.ts";
+import { LineLimit } from "./line-limit.ts";
 
 /** Repeated actions, such as typing, are recorded this often. */
 const ONCE_MS = 600_000;
@@ -15,6 +15,10 @@ const ONCE_MS = 600_000;
 const DAY_MS = 86_400_000;
 /** Of each kind; over that the oldest is dropped and recorded again. */
 const MAX_REMEMBERED = 10_000;
+/** Refusals, which anyone can cause, have at most 121 lines a minute. */
+const MAX_REFUSED_KINDS = 60;
+/** Remotes with a password choose their names. */
+const MAX_REMOTE_KINDS = 1_000;
 
 /** Not logins: each request proves anew who sent it. */
 const SIGNING_IN: ReadonlySet<string> = new Set(["basic", "proxy", "hq", "local"]);
@@ -40,10 +44,12 @@ export type AuditorOptions = {
 /** Decides what is written to the audit log, and how often. */
 export class Auditor implements Audit, Disposable {
   readonly #options: AuditorOptions;
-  readonly #refusals: Refusals;
-  readonly #done: ExpiringMap<string, true>;
+  readonly #refusals: LineLimit;
+  /** Actions of remotes that no rate limit counts. */
+  readonly #remoteActions: LineLimit;
+  readonly #done: ExpiringMap<string, string>;
   /** Recorded once a day. */
-  readonly #today: ExpiringMap<string, true>;
+  readonly #today: ExpiringMap<string, string>;
   /** Users who logged in since the start and within a day. */
   readonly #users: ExpiringMap<string, true>;
   /** Remotes of sessions, remembered because removed sessions cannot be looked up. */
@@ -52,7 +58,13 @@ export class Auditor implements Audit, Disposable {
   constructor(options: AuditorOptions) {
     const aDay = { lifetimeMs: DAY_MS, maxEntries: MAX_REMEMBERED, now: options.now };
     this.#options = options;
-    this.#refusals = new Refusals({ write: (entry) => this.#write(entry) });
+    const audit: Audit = { write: (entry) => this.#write(entry) };
+    this.#refusals = new LineLimit({
+      ...{ audit, maxKinds: MAX_REFUSED_KINDS, others: { action: "request", result: "refused" } },
+    });
+    this.#remoteActions = new LineLimit({
+      ...{ audit, maxKinds: MAX_REMOTE_KINDS, others: { action: "remote.register", result: "ok" } },
+    });
     this.#done = new ExpiringMap({ ...aDay, lifetimeMs: ONCE_MS });
     this.#today = new ExpiringMap(aDay);
     this.#users = new ExpiringMap(aDay);
@@ -90,6 +102,7 @@ export class Auditor implements Audit, Disposable {
 
   [Symbol.dispose](): void {
     this.#refusals[Symbol.dispose]();
+    this.#remoteActions[Symbol.dispose]();
   }
 
   #answered(seen: AuditedRequest, done: AuditAction, answer: unknown): void {
@@ -114,10 +127,12 @@ export class Auditor implements Audit, Disposable {
   }
 
   #did(who: Who, done: AuditAction): void {
-    const { once, daily } = done;
+    const { once, daily, state, remoteKind } = done;
     if (once !== undefined && !this.#isNews(this.#done, who, once)) return;
-    if (daily !== undefined && !this.#isNews(this.#today, who, daily)) return;
-    this.#write({ ...entryOf(who, done), result: "ok" });
+    if (daily !== undefined && !this.#isNews(this.#today, who, daily, state)) return;
+    const entry: AuditEntry = { ...entryOf(who, done), result: "ok" };
+    if (remoteKind === undefined) this.#write(entry);
+    else this.#remoteActions.write(entry, `${done.action} ${remoteKind}`);
   }
 
   #didNot(who: Who, done: AuditAction, code: string): void {
@@ -159,10 +174,15 @@ export class Auditor implements Audit, Disposable {
     }
   }
 
-  #isNews(known: ExpiringMap<string, true>, { principal, address }: Who, what: string): boolean {
+  #isNews(
+    known: ExpiringMap<string, string>,
+    { principal, address }: Who,
+    what: string,
+    state = "",
+  ): boolean {
     const key = JSON.stringify([principal?.user, principal?.method, addressKey(address), what]);
-    if (known.get(key) !== undefined) return false;
-    known.set(key, true);
+    if (known.get(key) === state) return false;
+    known.set(key, state);
     return true;
   }
 

@@ -262,6 +262,40 @@ test("a remote's registration and removal are recorded, its refresh once", () =>
   expect(JSON.stringify(lines)).not.toContain("machine-token");
 });
 
+test("a remote that registers, leaves and joins without end has a few lines a minute, and others keep theirs", () => {
+  const { lines, all } = auditor();
+  const credentialOf = (name: string): Principal => ({
+    ...{ user: name, method: "remote", rights: { kind: "remote", id: `id of ${name}`, name } },
+  });
+  const register = (name: string, url: string, lastHeartbeat: string) => {
+    const body = { id: `id of ${name}`, name, url, token: "machine-token" };
+    const answer = answered({ remote: { registeredAt: "1", lastHeartbeat } });
+    all.request(request("registerRemote", { body }, answer, credentialOf(name)));
+  };
+  register("quiet", "https://q", "2");
+  for (let count = 0; count < 20_000; count++) {
+    register("loud", "https://l", "1");
+    register("loud", `https://l-${count}`, "2");
+    const params = { id: "id of loud" };
+    all.request(request("removeRemote", { params }, answered(), credentialOf("loud")));
+    const joined = answered({ remoteId: `key ${count}`, enrolled: true });
+    all.request(request("joinRemote", { body: { name: "loud" } }, joined));
+  }
+  register("quiet", "https://q", "3");
+  all[Symbol.dispose]();
+  expect(lines.map(({ action, remote, details }) => [action, remote, details?.times])).toEqual([
+    ["remote.refresh", "quiet", undefined],
+    ["remote.register", "loud", undefined],
+    ["remote.refresh", "loud", undefined],
+    ["remote.remove", undefined, undefined],
+    ["remote.join", "loud", undefined],
+    ["remote.register", "loud", 19_999],
+    ["remote.refresh", "loud", 19_999],
+    ["remote.remove", undefined, 19_999],
+    ["remote.join", "loud", 19_999],
+  ]);
+});
+
 test("a forwarded request is recorded as its action on the remote", () => {
   const { lines, all } = auditor();
   const send = (method: string, path: string[], body: unknown, status: number) => {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
-import { Refusals } from "../../../src/audit/refusals.ts";
+import { LineLimit } from "../../../src/audit/line-limit.ts";
 
 function refused(address: string, code = "invalid_credentials"): AuditEntry {
   return { action: "login", result: "refused", address, details: { code } };
@@ -8,7 +8,11 @@ function refused(address: string, code = "invalid_credentials"): AuditEntry {
 
 function refusals() {
   const lines: AuditEntry[] = [];
-  const all = new Refusals({ write: (entry) => void lines.push(entry) });
+  const all = new LineLimit({
+    audit: { write: (entry) => void lines.push(entry) },
+    maxKinds: 60,
+    others: { action: "request", result: "refused" },
+  });
   return { lines, all };
 }
 
@@ -31,6 +35,15 @@ test("only the first line has the request's id, the summary has none", () => {
     ["r1", undefined],
     [undefined, 2],
   ]);
+});
+
+test("the line of the repetitions is the last of them", () => {
+  const { lines, all } = refusals();
+  const register = (url: string) =>
+    all.write({ action: "remote.refresh", result: "ok", details: { url } }, "worker-1");
+  for (const url of ["http://a", "http://b", "http://c"]) register(url);
+  all[Symbol.dispose]();
+  expect(lines.map(({ details }) => details)).toEqual([{ url: "http://a" }, { url: "http://c", times: 2 }]);
 });
 
 test("a single refusal is one line", () => {
