@@ -2,11 +2,13 @@ import type { Principal } from "../../auth/principal.ts";
 import { requirePermission } from "../../auth/roles.ts";
 import { reach } from "../../hq/remote-connection.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
+import { collectBytes } from "../../lib/data/collect.ts";
 import type { ClientRequest, ClientResponse, Send } from "../../protocol/client/send.ts";
 import { type Endpoint, matchPath, type Need } from "../../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Context, Media } from "../route.ts";
 import { noticeReader } from "./repository-routes.ts";
 import { refuseLastingChange } from "./share-routes.ts";
@@ -55,7 +57,12 @@ export async function forward(
   const outgoing = outgoingOf(request, context);
   return await reach({ name: remote }, async () => {
     const answer = await withDeadline(
-      (giveUp) => send({ ...outgoing, signal: AbortSignal.any([signal, giveUp]) }),
+      async (giveUp) => {
+        const sent = await send({ ...outgoing, signal: AbortSignal.any([signal, giveUp]) });
+        // An unread body would hold the connection.
+        if (sent.status === 401) await succeeded(collectBytes(sent.body, MAX_REPLY_BYTES));
+        return sent;
+      },
       REQUEST_TIMEOUT_MS,
       `the answer of ${remote}`,
       signal,

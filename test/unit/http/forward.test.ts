@@ -221,8 +221,14 @@ describe("the answer", () => {
     expect(media.status).toBe(404);
   });
 
-  test("that the remote refuses this HQ's token is not a 401 for the client", async () => {
-    expect(await codeOf(forwarded({}, { answer: { status: 401 } }))).toBe("remote_unreachable");
+  test("that the remote refuses this HQ's token is not a 401 for the client, and frees the connection", async () => {
+    let isRead = false;
+    const body = (async function* () {
+      yield new Uint8Array([1]);
+      isRead = true;
+    })();
+    expect(await codeOf(forwarded({}, { answer: { status: 401, body } }))).toBe("remote_unreachable");
+    expect(isRead).toBe(true);
   });
 });
 
