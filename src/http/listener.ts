@@ -190,7 +190,10 @@ export class Listener implements AsyncDisposable {
     this.#server.close(() => resolve());
     this.#upgrade.close();
     for (const response of this.#responses) {
-      if (isEndless(response)) response.destroy();
+      const endStream = (): void => void (isEndless(response) && response.destroy());
+      endStream();
+      // The body of an answer that is not ready yet.
+      response.once("pipe", endStream);
       response.once("close", () => this.#server.closeIdleConnections());
     }
     let broken = 0;

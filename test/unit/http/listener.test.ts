@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { Listener } from "../../../src/http/listener.ts";
+import { sendMedia } from "../../../src/http/reply.ts";
 import { noUpgrade } from "../../../src/http/upgrade.ts";
 import { until } from "../until.ts";
 
@@ -21,6 +22,7 @@ async function held(limits: Parameters<typeof Listener.open>[3] = {}) {
   );
   return {
     begun,
+    stop: (graceMs: number) => listener.stop(graceMs),
     /** A connection on which these paths are asked for, all at once. */
     asked: async (...paths: readonly string[]): Promise<Socket> => {
       const socket = connect(listener.port, "127.0.0.1").on("error", () => {});
@@ -58,4 +60,21 @@ test("a connection with more requests than may wait is closed, and those of othe
   begun.get("/1")?.end();
   await until(() => begun.has("/2"));
   other.destroy();
+});
+
+test("a stream that begins after the stop began does not delay it", async () => {
+  await using listener = await held();
+  const socket = await listener.asked("/stream");
+  await until(() => listener.begun.has("/stream"));
+  const stopped = listener.stop(3_600_000);
+  const response = listener.begun.get("/stream");
+  if (response === undefined) throw new Error("the request has not begun");
+  const body = (async function* () {
+    yield new Uint8Array([1]);
+    await once(response, "close");
+  })();
+  const sent = sendMedia(response, 200, { type: "text/event-stream", body }).catch(() => "cut off");
+  expect(await stopped).toEqual({ broken: 0 });
+  expect(await sent).toBe("cut off");
+  socket.destroy();
 });
