@@ -4,7 +4,7 @@ import { type Notice, Notices } from "../git/follow/notices.ts";
 import { GIT_CACHE_MS } from "../git/git-limits.ts";
 import { RepositoryEvent } from "../git/worker/methods.ts";
 import { Emitter } from "../lib/async/emitter.ts";
-import { ExpiringMap } from "../lib/data/expiring-map.ts";
+import { ExpiringMap, keepAnswer } from "../lib/data/expiring-map.ts";
 import { programFile } from "../lib/os/installation.ts";
 import { isOwnVariable } from "../lib/os/own-variables.ts";
 import { WorkerProcess } from "../lib/os/worker-process.ts";
@@ -31,7 +31,7 @@ import type {
 const MAX_WORKERS = 64;
 /** New viewers of that time share a check, which begins when they have their first output. */
 const VIEW_CHECK_MS = 50;
-/** How long an account check stays valid. */
+/** How long an account check stays valid. One that failed is not kept. */
 const VERIFIED_MS = 60_000;
 
 export type LocalRepositoriesParts = {
@@ -209,11 +209,9 @@ export class LocalRepositories implements Repositories, StatusSource {
 
   async #verify(account: string | undefined): Promise<string> {
     if (account === undefined) return OWN_IDENTITY;
-    const known = this.#verified.get(account);
-    if (known !== undefined) return await known;
-    const identity = userRunner(account, this.#parts.env, undefined).then((runner) => runner.identity);
-    this.#verified.set(account, identity);
-    return await identity;
+    const look = async (): Promise<string> =>
+      (await userRunner(account, this.#parts.env, undefined)).identity;
+    return await (this.#verified.get(account) ?? keepAnswer(this.#verified, account, look()));
   }
 
   #eventReply(

@@ -1,7 +1,7 @@
 // Questions about system users, answered by worker processes.
 import type { Method } from "../../lib/async/rpc.ts";
 import { Semaphore } from "../../lib/async/semaphore.ts";
-import { ExpiringMap } from "../../lib/data/expiring-map.ts";
+import { ExpiringMap, keepAnswer } from "../../lib/data/expiring-map.ts";
 import { programFile } from "../../lib/os/installation.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
@@ -53,7 +53,7 @@ export class Accounts implements Disposable {
 
   /** Not cached. ServiceError `internal_error` if the system does not answer. */
   async lookUp(name: string): Promise<AccountStatus> {
-    const status = await keep(this.#known, name, this.#ask(ACCOUNTS.status, name));
+    const status = await keepAnswer(this.#known, name, this.#ask(ACCOUNTS.status, name));
     if (status.refusal !== undefined) this.#known.delete(name);
     return status;
   }
@@ -65,7 +65,7 @@ export class Accounts implements Disposable {
 
   /** The names of a user's groups, at most ACCOUNT_MEMORY_MS old. */
   async groups(name: string): Promise<readonly string[]> {
-    return await (this.#groups.get(name) ?? keep(this.#groups, name, this.#ask(ACCOUNTS.groups, name)));
+    return await (this.#groups.get(name) ?? keepAnswer(this.#groups, name, this.#ask(ACCOUNTS.groups, name)));
   }
 
   async hasBlankPassword(name: string): Promise<boolean> {
@@ -110,10 +110,4 @@ export class Accounts implements Disposable {
   #ask<Input, Answer>(method: Method<Input, Answer>, input: Input): Promise<Answer> {
     return this.#semaphore.take(() => this.#lookups.call(method, input, ACCOUNT_LOOKUP_TIMEOUT_MS));
   }
-}
-
-function keep<T>(known: ExpiringMap<string, Promise<T>>, name: string, answer: Promise<T>): Promise<T> {
-  known.set(name, answer);
-  answer.catch(() => known.delete(name));
-  return answer;
 }

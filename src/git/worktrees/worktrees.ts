@@ -1,5 +1,5 @@
 import { KeyedMutex } from "../../lib/async/mutex.ts";
-import { ExpiringMap } from "../../lib/data/expiring-map.ts";
+import { ExpiringMap, keepAnswer } from "../../lib/data/expiring-map.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { WorktreeList } from "../../protocol/schemas/git.ts";
 import type { FollowRequest } from "../follow/followed-repository.ts";
@@ -43,15 +43,9 @@ export class Worktrees {
 
   /** At most GIT_CACHE_MS old; changes made through this class show at once. Throws `not_a_repository`. */
   async list(path: string): Promise<WorktreeList> {
-    const known = this.#listings.get(path);
-    if (known !== undefined) return await known;
     // Without the caller's signal: others may wait for the same listing.
-    const listing = listWorktrees(this.#parts.program.at(path));
-    this.#listings.set(path, listing);
-    listing.catch(() => {
-      if (this.#listings.get(path) === listing) this.#listings.delete(path);
-    });
-    return await listing;
+    const list = () => listWorktrees(this.#parts.program.at(path));
+    return await (this.#listings.get(path) ?? keepAnswer(this.#listings, path, list()));
   }
 
   /** A repository has changed. */

@@ -60,3 +60,17 @@ export class ExpiringMap<Key, Value> {
     }
   }
 }
+
+/** Keeps an answer unless it fails. */
+export function keepAnswer<Key, Answer>(
+  known: ExpiringMap<Key, Promise<Answer>>,
+  key: Key,
+  answer: Promise<Answer>,
+): Promise<Answer> {
+  known.set(key, answer);
+  answer.catch(() => {
+    // A later answer stays.
+    if (known.get(key) === answer) known.delete(key);
+  });
+  return answer;
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ExpiringMap } from "../../../../src/lib/data/expiring-map.ts";
+import { ExpiringMap, keepAnswer } from "../../../../src/lib/data/expiring-map.ts";
 
 function clockedMap(maxEntries = 3) {
   const clock = { ms: 0 };
@@ -72,4 +72,16 @@ test("an entry can be taken once", () => {
   map.set("a", 1);
   expect(map.take("a")).toBe(1);
   expect(map.take("a")).toBeUndefined();
+});
+
+test("an answer that fails is not kept, and does not take a later one with it", async () => {
+  const map = new ExpiringMap<string, Promise<number>>({ lifetimeMs: 100, maxEntries: 3, now: () => 0 });
+  const early = Promise.withResolvers<number>();
+  const refused = keepAnswer(map, "a", early.promise);
+  const later = keepAnswer(map, "a", Promise.resolve(2));
+  early.reject(new Error("no"));
+  await expect(refused).rejects.toThrow("no");
+  expect(map.get("a")).toBe(later);
+  await expect(keepAnswer(map, "b", Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(map.get("b")).toBeUndefined();
 });
