@@ -25,12 +25,17 @@ export type FactorStore = {
   change(user: string, change: (factors: Factors) => Factors | Promise<Factors>): Promise<void>;
 };
 
-const Stored = z.object({ version: z.literal(1), users: z.record(z.string(), Factors) });
+/** By name. A record of zod drops a user named `__proto__`. */
+const Users = z.preprocess(
+  (users) => (isObject(users) ? new Map(Object.entries(users)) : users),
+  z.map(z.string(), Factors),
+);
+const Stored = z.object({ version: z.literal(1), users: Users });
 
 /** A file with mode 0600. Throws if it is damaged: otherwise the password alone would log in. */
 export async function openFactorFile(path: string): Promise<FactorStore> {
   const stored = await readJsonFile(path, (value) => Stored.parse(value));
-  let users = new Map(Object.entries(stored?.users ?? {}));
+  let users: ReadonlyMap<string, Factors> = stored?.users ?? new Map();
   const mutex = new Mutex();
   return {
     get: async (user) => users.get(user) ?? NO_FACTORS,
@@ -41,6 +46,10 @@ export async function openFactorFile(path: string): Promise<FactorStore> {
         users = next;
       }),
   };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const KIND = "second-factor";
