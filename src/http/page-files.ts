@@ -89,6 +89,6 @@ function accepts(acceptEncoding: string | string[] | undefined, coding: string):
     .flat()
     .join()
     .split(",")
-    .map((part) => part.trim().split(/\s*;\s*/))
+    .map((part) => part.split(";").map((each) => each.trim()))
     .some(([name, quality]) => name === coding && !/^q=0(?:\.0*)?$/.test(quality ?? ""));
 }
