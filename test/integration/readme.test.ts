@@ -1,12 +1,13 @@
 // Follows the README's instructions literally.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, mkdtempDisposable, readFile, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtempDisposable, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { hostHealth } from "../../src/remote/host-process.ts";
 import { ask } from "./harness/http.ts";
@@ -48,9 +49,8 @@ test("npm ci && npm start serve from a fresh checkout; Ctrl-C stops the server a
   timeout: INSTALL_TIMEOUT_MS + 3 * START_TIMEOUT_MS,
 }, async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-readme-"));
-  const checkout = join(directory.path, "checkout");
+  const checkout = await clone(directory.path);
   const home = join(directory.path, "home");
-  await cp(ROOT, checkout, { recursive: true, filter: (from) => !MADE_HERE.has(relative(ROOT, from)) });
   await mkdir(home);
   await (IN_FULL ? install : takePackages)(checkout);
   await using host = new HostOf(home);
@@ -64,6 +64,33 @@ test("npm ci && npm start serve from a fresh checkout; Ctrl-C stops the server a
   const { json } = await ask(url.origin, `/api/sessions/${session.id}`, { headers: bearer(token) });
   expect(json).toMatchObject({ status: "running", pid: session.pid });
 });
+
+test("npx ttyhq in a checkout uses the native modules that npm ci built, and leaves them alone", {
+  timeout: 3 * START_TIMEOUT_MS,
+}, async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-readme-"));
+  const checkout = await clone(directory.path);
+  await cp(join(ROOT, "dist"), join(checkout, "dist"), { recursive: true });
+  await takePackages(checkout);
+  const built = join(checkout, "build/Release/ttyhq.node");
+  const before = await stat(built);
+  const env = { ...envOfAShell(), PATH: pathOfAShell(), HOME: directory.path };
+  const npx = spawn("npx", ["ttyhq", "--version"], {
+    cwd: checkout,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [[code], version] = await Promise.all([once(npx, "exit"), text(npx.stdout)]);
+  expect([code, version]).toEqual([0, `${manifest.version}\n`]);
+  expect((await stat(built)).ino).toBe(before.ino);
+});
+
+/** Copies the files that a clone has into a new folder. Returns its path. */
+async function clone(directory: string): Promise<string> {
+  const checkout = join(directory, "checkout");
+  await cp(ROOT, checkout, { recursive: true, filter: (from) => !MADE_HERE.has(relative(ROOT, from)) });
+  return checkout;
+}
 
 /** Logs in, starts a program, presses Ctrl-C. Returns the session. */
 async function firstStart(checkout: string, home: string): Promise<{ id: string; pid: number }> {
