@@ -131,7 +131,7 @@ export async function createProgram(
     .helpOption("-h, --help", "print this, or the help of a command")
     .helpCommand("help [command]", "print the help of a command")
     .enablePositionalOptions()
-    .showHelpAfterError("(ttyhq --help says what there is)")
+    .showHelpAfterError("(ttyhq --help lists the commands, ttyhq COMMAND --help their options)")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void cli.stdout.write(text),
@@ -171,8 +171,14 @@ function report(error: unknown, stderr: OutputStream): number {
     return ExitCode.Usage;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  writeMessage(stderr, isExplained(error) ? error.message : `internal error: ${stack}`);
+  writeMessage(stderr, isExplained(error) ? error.message + loginHint(error) : `internal error: ${stack}`);
   return ExitCode.Failed;
+}
+
+/** Only a server with a URL requires a login. */
+function loginHint(error: Error): string {
+  const isUnauthorized = error instanceof ServiceError && error.code === "unauthorized";
+  return isUnauthorized ? "; `ttyhq login` prints a token for TTYHQ_TOKEN" : "";
 }
 
 /** The message of a system error names the call and the path, as of a file that cannot be read. */

@@ -194,7 +194,9 @@ test("logs --follow reports that the server refuses the connection from now on",
   await once(followed.stdout, "data");
   await installation.ttyhq(["token", "revoke", "ci"]);
   expect(await exit).toEqual([1, null]);
-  expect((await stderr).join("")).toBe("ttyhq: login is over: log in again\n");
+  expect((await stderr).join("")).toBe(
+    "ttyhq: login is over: log in again; `ttyhq login` prints a token for TTYHQ_TOKEN\n",
+  );
 });
 
 test("kill --signal sends that and nothing else", async () => {

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { RunningServer } from "../../../src/app.ts";
 import { createProgram, runCli } from "../../../src/cli/program.ts";
 import type { Config } from "../../../src/config/config.ts";
+import { fakeServer } from "./fake-server.ts";
 import { cliOf, ran } from "./run-cli.ts";
 
 const { commands } = await createProgram(cliOf([]), () => undefined);
@@ -158,6 +159,16 @@ describe("without a server", () => {
       });
     },
   );
+});
+
+test("a refusal for want of a login names the command that logs in", async () => {
+  const body = { error: "log in first", code: "unauthorized", details: {} };
+  await using server = await fakeServer(() => ({ status: 401, body }));
+  expect(await ran(["ls", "--control-dir", server.controlDir])).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "ttyhq: log in first; `ttyhq login` prints a token for TTYHQ_TOKEN\n",
+  });
 });
 
 describe("a file is played", () => {

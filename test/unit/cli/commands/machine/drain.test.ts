@@ -42,14 +42,14 @@ test("drain --end ends what it can, and reports that beside what still runs", as
 });
 
 test("drain --wait repeats a temporary refusal and ends at a final one", async () => {
-  const answers = [refusal(503, "shutting_down"), refusal(401, "unauthorized")];
+  const answers = [refusal(503, "shutting_down"), refusal(403, "forbidden")];
   await using server = await fakeServer((request) =>
     request === "POST /api/cordon" ? CORDONED : (answers.shift() ?? { status: 200, body: [] }),
   );
   expect(await ran(["drain", "--wait", "--control-dir", server.controlDir])).toEqual({
     exitCode: 1,
     stdout: "",
-    stderr: "ttyhq: refused: unauthorized\n",
+    stderr: "ttyhq: refused: forbidden\n",
   });
 });
 
