@@ -128,9 +128,9 @@ export function placeOf(scope: Scope, { env, home }: Pick<ProcessContext, "env" 
 function firstConfig(scope: Scope, path: string): string {
   const restart = scope === "system" ? "systemctl restart ttyhq" : "systemctl --user restart ttyhq";
   return [
-    "# The options of ttyhq serve by their names. What they come to:",
+    "# Options of ttyhq serve, by name. To print the result:",
     `#   ttyhq config --config ${path}`,
-    "# and, while the programs in its terminals go on, to make it so:",
+    "# To apply it, while programs in sessions keep running:",
     `#   ${restart}`,
     ...(scope === "system" ? ["control-dir: /var/lib/ttyhq"] : []),
     "# bind: 127.0.0.1",

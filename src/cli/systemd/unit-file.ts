@@ -36,7 +36,7 @@ export function serverUnit(plan: UnitPlan): string {
     Service: [
       "Type=exec",
       `ExecStart=${execLine([...program, "serve", ...serverFlags, "--session-host", "external"])}`,
-      "# Started is it when it answers.",
+      "# It counts as started when it answers.",
       `ExecStartPost=${execLine([...program, "health", ...clientFlags, "--wait", `${START_SECONDS}`])}`,
       ...RESTART,
       ...stopping(plan),

@@ -172,7 +172,7 @@ function unknown(name: string): string {
     .toLowerCase();
   const meant = nearest(wanted, [...OPTION_OF.keys()], Math.max(1, wanted.length / 2));
   const shown = JSON.stringify(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name);
-  return `there is no option ${shown}${meant === undefined ? ": ttyhq serve --help lists them" : `: was ${meant} meant?`}`;
+  return `there is no option ${shown}${meant === undefined ? ": ttyhq serve --help lists them" : `; did you mean ${meant}?`}`;
 }
 
 const MAX_SHOWN = 64;

@@ -141,7 +141,7 @@ test("the service starts with the machine, with credentials of systemd, and a wr
   await machine.sh(`mkdir -p /etc/ttyhq && umask 077 && printf 'bind: 127.0.0.1\\nprot: 1\\n' > ${CONFIG}`);
   expect(await machine.ttyhq("service", "install")).toEqual({
     ...{ code: 2, stdout: "" },
-    stderr: `ttyhq: ${CONFIG}:2:1: there is no option "prot": was port meant?`,
+    stderr: `ttyhq: ${CONFIG}:2:1: there is no option "prot"; did you mean port?`,
   });
   expect(await machine.sh("ls /etc/systemd/system/ttyhq* 2>/dev/null || true")).toBe("");
 
