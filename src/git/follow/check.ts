@@ -75,7 +75,10 @@ async function findWorktree(
       const message = `git looks for the worktree ${repository.root} elsewhere: run \`git worktree repair\` in it`;
       throw new ServiceError("worktree_not_found", message);
     }
-    throw new ServiceError("invalid_request", "this is the main tree: name the branch that it is to follow, as in `ttyhq follow feature`");
+    throw new ServiceError(
+      "invalid_request",
+      "this is the main tree: name the branch that it is to follow, as in `ttyhq follow feature`",
+    );
   }
   const name = shortBranchName(branch);
   const found = linked.find((entry) => entry.branch === name);

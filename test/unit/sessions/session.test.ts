@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { EXIT_WAIT_MS } from "../../../src/protocol/limits.ts";
 import { parseEventLine } from "../../../src/sessions/journal/event.ts";
 import { createFiles, Journal } from "../../../src/sessions/journal/journal.ts";
 import { Session } from "../../../src/sessions/session.ts";
@@ -140,10 +141,15 @@ test("a program that rings all the time is told of once a second", async () => {
   expect(told.filter((type) => type === "bell")).toHaveLength(3);
 });
 
-test.concurrent("the end of a session whose program does not end is refused after a while", async () => {
+test("the end of a session whose program does not end is refused after a while", async () => {
   await using stack = new AsyncDisposableStack();
   const { session } = await startedSession(stack);
-  await expect(session.end()).rejects.toMatchObject({ code: "session_running" });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  stack.defer(() => void vi.useRealTimers());
+  const refused = expect(session.end()).rejects.toMatchObject({ code: "session_running" });
+  await vi.advanceTimersByTimeAsync(EXIT_WAIT_MS);
+  await refused;
+  vi.useRealTimers();
   await session.finish({ exitCode: 0 });
   expect(session.record).toMatchObject({ status: "exited", endRequested: true });
 });

@@ -101,7 +101,10 @@ test.each([
   ["--port: 1", 'config.yaml:1:1: there is no option "--port"; did you mean port?'],
   ["TTYHQ_TLS_CERT: x", 'config.yaml:1:1: there is no option "TTYHQ_TLS_CERT"; did you mean tls-cert?'],
   ["controlDir: x", 'config.yaml:1:1: there is no option "controlDir"; did you mean control-dir?'],
-  ["jwt-secret-fil: x", 'config.yaml:1:1: there is no option "jwt-secret-fil"; did you mean jwt-secret-file?'],
+  [
+    "jwt-secret-fil: x",
+    'config.yaml:1:1: there is no option "jwt-secret-fil"; did you mean jwt-secret-file?',
+  ],
   [
     "replicas-of-the-moon: 3",
     'config.yaml:1:1: there is no option "replicas-of-the-moon": ttyhq serve --help lists them',
