@@ -38,7 +38,7 @@ export type SubscriptionHost = {
   /** A screen was queued instead of output. */
   redrawn(): void;
   failed(sessionId: string, error: unknown): void;
-  /** The session is gone. */
+  /** The session is gone. Not called before the first SUBSCRIBE is answered, which fails then. */
   lost(subscription: Subscription): void;
 };
 
@@ -137,11 +137,11 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   }
 
   onChange(change: FeedChange): void {
-    if (change === "lost") this.#host.lost(this);
-    else if (change === "git-status") this.#isStatusDue = true;
+    if (change === "lost") return void (this.#encoder && this.#host.lost(this));
+    if (change === "git-status") this.#isStatusDue = true;
     else if (this.feed.record.status === "exited") this.#snapshots?.finish();
     else if (change === "snapshot" || !this.feed.hasSnapshots) this.#snapshots?.changed();
-    if (change !== "lost") this.#host.outbox.ready(this);
+    this.#host.outbox.ready(this);
   }
 
   /** The next frame for the client; undefined if there is none now. The outbox is told when there is one. */

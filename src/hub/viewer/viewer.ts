@@ -319,28 +319,26 @@ export class Viewer implements SubscriptionHost, Disposable {
     return await work();
   }
 
+  /** Answers once the feed delivers what is requested. If that fails, a new subscription is removed. */
   async #subscribe(sessionId: string, request: Subscribe): Promise<void> {
     checkSessionId(sessionId);
-    const [subscription, known] = await this.#prepared(sessionId, request);
-    // The client or the session may have gone meanwhile.
-    if (this.#subscriptions.get(sessionId) !== subscription) return;
-    const answer = subscription.apply(request, known);
-    if (answer !== undefined) this.#send(FrameType.SUBSCRIBED, sessionId, encodeJson(answer));
-    this.outbox.ready(subscription);
-    if (subscription.has(ClientFlag.Viewers)) this.#hub.presence.tell(this, sessionId);
-  }
-
-  /** The subscription, once its feed delivers what is requested, and what `#known` says. A new one is removed if that fails. */
-  async #prepared(sessionId: string, request: Subscribe): Promise<readonly [Subscription, number]> {
     const former = this.#subscriptions.get(sessionId);
     const subscription = former ?? (await this.#open(sessionId, request.flags));
+    const { feed } = subscription;
     try {
-      await subscription.feed.want(subscription, request.flags);
-      return [subscription, await this.#known(subscription.feed, request)];
+      await feed.want(subscription, request.flags);
+      const known = await this.#known(feed, request);
+      // The client or the session may have gone meanwhile.
+      if (this.#isClosed) return;
+      if (feed.loss !== undefined) throw feed.loss;
+      const answer = subscription.apply(request, known);
+      if (answer !== undefined) this.#send(FrameType.SUBSCRIBED, sessionId, encodeJson(answer));
     } catch (error) {
       if (former === undefined) this.#unsubscribe(sessionId);
       throw error;
     }
+    this.outbox.ready(subscription);
+    if (subscription.has(ClientFlag.Viewers)) this.#hub.presence.tell(this, sessionId);
   }
 
   async #open(sessionId: string, flags: number): Promise<Subscription> {
@@ -358,7 +356,6 @@ export class Viewer implements SubscriptionHost, Disposable {
     const subscription = new Subscription(feed, this);
     this.#subscriptions.set(sessionId, subscription);
     if (this.#isClosed) this.#unsubscribe(sessionId);
-    else if (feed.loss !== undefined) this.lost(subscription);
     return subscription;
   }
 

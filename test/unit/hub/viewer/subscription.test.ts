@@ -214,6 +214,41 @@ test("a viewer who subscribes after the removal of a session whose feed is being
   expect(late.of(FrameType.ERROR)).toEqual([]);
 });
 
+test("a SUBSCRIBE whose session is removed before it is answered fails", async () => {
+  const { sessions, client } = setUp();
+  const { open } = slowly(sessions);
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout | Offsets });
+  await sessions.remove("s");
+  open();
+  await viewer.settled();
+  expect(viewer.json(FrameType.ERROR)).toMatchObject([
+    { code: "session_not_found", frame: 1, request: "subscribe" },
+  ]);
+  expect(viewer.viewer.sessionIds).toEqual([]);
+});
+
+test("a later SUBSCRIBE fails as well if its session is removed before it is answered", async () => {
+  const { sessions, client } = setUp();
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout | Offsets });
+  await viewer.settled();
+  const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  sessions.answer = () => {
+    asked.resolve();
+    return gate.promise;
+  };
+  viewer.subscribe("s", { flags: Stdout | Offsets, from: 1_000 });
+  await asked.promise;
+  await sessions.remove("s");
+  gate.resolve();
+  await viewer.settled();
+  const [lost, refused] = viewer.json(FrameType.ERROR);
+  expect(lost).toMatchObject({ code: "session_not_found", frame: 0 });
+  expect(refused).toMatchObject({ code: "session_not_found", frame: 3, request: "subscribe" });
+  expect(viewer.viewer.sessionIds).toEqual([]);
+});
+
 test("viewers learn that the upstream of their session gave up", async () => {
   const { session, client } = setUp();
   await using viewer = client();
