@@ -191,9 +191,9 @@ export class Feed implements Disposable {
     return !this.hasSnapshots || ((this.#delivered ?? 0) & SubscribeFlag.Events) !== 0;
   }
 
-  /** Sets the current size if the feed receives no resizes. */
+  /** Sets the current size if the feed receives no resizes; those it receives are newer. */
   sized({ cols, rows }: TerminalSize): void {
-    this.#record = { ...this.#record, cols, rows };
+    if (!this.hasSizes) this.#record = { ...this.#record, cols, rows };
   }
 
   get snapshot(): Uint8Array | undefined {
