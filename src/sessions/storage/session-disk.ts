@@ -1,5 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { KeyedMutex, Mutex } from "../../lib/async/mutex.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import { jsonFileBytes, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { DiskCare } from "../../lib/fs/disk-care.ts";
 import type { Log } from "../../log.ts";
@@ -31,8 +32,11 @@ export class SessionDisk {
 
   /** Does not sync the new, empty `file` of the record: that would double the duration of a start. */
   async writeFirstRecord(session: Session, file: FileHandle): Promise<void> {
-    const write = (): Promise<void> => file.writeFile(jsonFileBytes(session.stored));
-    await this.#write(session, NOT_STORED, () => write().catch(() => writeRecord(session)));
+    // Only once: another write would continue behind the refused one.
+    const isWritten = succeeded(file.writeFile(jsonFileBytes(session.stored)));
+    await this.#write(session, NOT_STORED, async () => {
+      if (!(await isWritten)) await writeRecord(session);
+    });
   }
 
   /** Closes `file`. Resolves when it would outlive a crash of the machine: the sync of a new file includes its name. */

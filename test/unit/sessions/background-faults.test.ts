@@ -13,7 +13,7 @@ const STAGE = `
   import { tmpdir } from "node:os";
   import { join } from "node:path";
   const faults = { rename: () => {}, append: () => {}, closeRecord: () => {}, closeOutput: async () => {},
-    writeOutput: () => {} };
+    writeOutput: () => {}, writeRecord: async (write, bytes) => await write(bytes), syncRecord: async () => {} };
   const { rename, open, appendFile } = files;
   const renamed = new Map();
   files.rename = async (from, to) => {
@@ -36,8 +36,12 @@ const STAGE = `
         return await writev(...rest);
       };
     }
-    if (String(path).endsWith("/session.json"))
+    if (String(path).endsWith("/session.json")) {
+      const [writeFile, sync] = [file.writeFile.bind(file), file.sync.bind(file)];
       file[Symbol.asyncDispose] = () => close().then(faults.closeRecord);
+      file.writeFile = (bytes) => faults.writeRecord(writeFile, bytes);
+      file.sync = () => faults.syncRecord().then(sync);
+    }
     return file;
   };
   syncBuiltinESMExports();
@@ -189,4 +193,34 @@ test("a host whose programs cannot be ended stores what waits before it stops", 
     console.log(JSON.parse(readFileSync(controlDir.session("one").record, "utf8")).name);
   `);
   expect(output).toBe("stored\n");
+});
+
+test("a first record that was written in part is whole after the retry", async () => {
+  const output = await run(`
+    const slow = Promise.withResolvers();
+    faults.syncRecord = () => slow.promise;
+    await start("other", "exec sleep 60");
+    const { record } = controlDir.session("one");
+    const stored = new Promise((resolve) => {
+      renamed.set(record, resolve);
+      let writes = 0;
+      faults.writeRecord = async (write, bytes) => {
+        writes += 1;
+        await write(writes === 1 ? bytes.subarray(0, 20) : bytes);
+        if (writes === 1) throw failure("ENOSPC");
+        resolve();
+      };
+    });
+    faults.rename = () => {
+      faults.rename = () => {};
+      throw failure("ENOSPC");
+    };
+    const alive = setInterval(() => {}, 60_000);
+    await start("one", "exec sleep 60");
+    await stored;
+    clearInterval(alive);
+    console.log(JSON.parse(readFileSync(record, "utf8")).id);
+    slow.resolve();
+  `);
+  expect(output).toBe("one\n");
 });
