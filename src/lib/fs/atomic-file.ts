@@ -3,14 +3,14 @@ import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
 
-/** Readers see the old or the new content, also after a crash. Unless `isDurable`, a crash of the machine may undo it. */
+/** Readers see the old or the new content, also after a crash. Unless `isDurable`, a crash of the machine may undo the change. */
 export async function replaceFile(
   path: string,
   bytes: Uint8Array,
   mode: number,
   { isDurable = true }: { readonly isDurable?: boolean } = {},
 ): Promise<void> {
-  const draft = await writeDraft(path, bytes, mode, isDurable);
+  const draft = await writeDraft(path, bytes, mode);
   try {
     await rename(draft, path);
   } catch (error) {
@@ -36,7 +36,7 @@ export async function allOpened<const T extends readonly Promise<{ close(): Prom
 
 /** Creates the file unless it exists. Returns its content: all concurrent callers get the bytes of one of them. */
 export async function createFileOnce(path: string, bytes: Uint8Array, mode: number): Promise<Uint8Array> {
-  const draft = await writeDraft(path, bytes, mode, true);
+  const draft = await writeDraft(path, bytes, mode);
   try {
     await link(draft, path);
   } catch (error) {
@@ -59,18 +59,13 @@ export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** Returns the path of the draft. */
-async function writeDraft(
-  path: string,
-  bytes: Uint8Array,
-  mode: number,
-  isDurable: boolean,
-): Promise<string> {
+/** Returns the path of the draft. Without the sync, a crash of the machine might leave an empty file under the path. */
+async function writeDraft(path: string, bytes: Uint8Array, mode: number): Promise<string> {
   const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
   try {
     await using file = await open(draft, "wx", mode);
     await file.writeFile(bytes);
-    if (isDurable) await file.sync();
+    await file.sync();
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
