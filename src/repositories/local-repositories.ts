@@ -209,9 +209,9 @@ export class LocalRepositories implements Repositories, StatusSource {
 
   async #verify(account: string | undefined): Promise<string> {
     if (account === undefined) return OWN_IDENTITY;
-    const look = async (): Promise<string> =>
+    const ask = async (): Promise<string> =>
       (await userRunner(account, this.#parts.env, undefined)).identity;
-    return await (this.#verified.get(account) ?? keepAnswer(this.#verified, account, look()));
+    return await (this.#verified.get(account) ?? keepAnswer(this.#verified, account, ask()));
   }
 
   #eventReply(
