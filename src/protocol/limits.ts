@@ -214,6 +214,8 @@ export const RETRY_MAX_MS = 15_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
 /** The longest JSON or text answer that a client accepts. */
 export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+/** The longest health. An HQ asks any address that registers: parsing a long answer would keep it busy. */
+export const MAX_HEALTH_BYTES = 64 * 1024;
 
 /** The rest of the text of another server's error, which goes into logs and answers, is cut. */
 export const MAX_ERROR_TEXT_LENGTH = 16 * 1024;

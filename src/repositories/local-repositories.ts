@@ -209,8 +209,7 @@ export class LocalRepositories implements Repositories, StatusSource {
 
   async #verify(account: string | undefined): Promise<string> {
     if (account === undefined) return OWN_IDENTITY;
-    const ask = async (): Promise<string> =>
-      (await userRunner(account, this.#parts.env, undefined)).identity;
+    const ask = async (): Promise<string> => (await userRunner(account, this.#parts.env, undefined)).identity;
     return await (this.#verified.get(account) ?? keepAnswer(this.#verified, account, ask()));
   }
 

@@ -32,7 +32,7 @@ export type Caller = {
     input?: CallInput<E>,
     signal?: AbortSignal,
   ): Promise<{ readonly value: T; readonly headers: ClientResponse["headers"] }>;
-  /** The body of the answer, at most MAX_REPLY_BYTES. */
+  /** The body of the answer. */
   bytes<E extends Endpoint>(endpoint: E, input?: CallInput<E>): Promise<Uint8Array>;
   /** The body as a stream, which `signal` ends. */
   stream<E extends Endpoint>(endpoint: E, input: CallInput<E>, signal: AbortSignal): Promise<ClientResponse>;
@@ -129,7 +129,7 @@ const CODES: ReadonlyMap<number, ErrorCode> = new Map([
 
 async function readBytes(endpoint: Endpoint, body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   try {
-    return await collectBytes(body, MAX_REPLY_BYTES);
+    return await collectBytes(body, endpoint.maxReplyBytes ?? MAX_REPLY_BYTES);
   } catch (cause) {
     throw cause instanceof RangeError ? notUnderstood(endpoint, cause, "too large") : cause;
   }

@@ -31,6 +31,8 @@ export type Endpoint = {
   /** The body is a file, which the route reads as a stream. */
   readonly upload?: true;
   readonly reply: Reply;
+  /** The longest answer that a client reads; by default MAX_REPLY_BYTES. */
+  readonly maxReplyBytes?: number;
   readonly errors: readonly ErrorCode[];
 };
 

@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
 import {
+  askHealth,
   isAlive,
   type RemoteHealth,
   refuseLoop,
@@ -74,6 +77,19 @@ describe("a remote is alive", () => {
   test("when it answers with its own id or without an id", async () => {
     expect(await isAlive(async () => ({ remoteId: "id-of-a" }), remote)).toBe(true);
     expect(await isAlive(async () => ({}), remote)).toBe(true);
+  });
+
+  test.each([
+    [1_000, true],
+    [1_000_000, false],
+  ])("when its answer of %s bytes is as short as any health: %s", async (length, isUp) => {
+    await using server = createServer(
+      (_, response) => void response.end(`{"a":"${"a".repeat(length - 8)}"}`),
+    );
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const url = `http://127.0.0.1:${Object(server.address()).port}`;
+    const ask = askHealth({ ca: undefined, connect: () => Promise.reject(new Error("no tunnel")) });
+    expect(await isAlive(ask, { ...remote, url })).toBe(isUp);
   });
 
   test("not when another remote answers, or none", async () => {
