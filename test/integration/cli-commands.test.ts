@@ -181,6 +181,28 @@ test("a command whose reader leaves the pipe ends quietly, and the program goes 
   expect(await shell(line(`play ${cast}`), installation)).toEqual(first);
 });
 
+test.each(["run", "attach"])(
+  "the first signal ends %s whose reader has stopped reading, and it says how to come back",
+  async (how) => {
+    await using installation = await Installation.make();
+    const flood = ["sh", "-c", "echo ready; read -r line; yes | head -c 9000000; exec sleep 1000"];
+    if (how === "attach") await installation.ttyhq(["run", "-d", "--name", "flood", "--", ...flood]);
+    const args = how === "run" ? ["--name", "flood", "--", ...flood] : ["flood"];
+    const env = { ...process.env, ...installation.env };
+    const child = spawn(process.execPath, [MAIN, how, ...args], { env });
+    const [stderr, exit] = [child.stderr.toArray(), once(child, "exit")];
+    await once(child.stdout, "data");
+    child.stdout.pause();
+    child.stdin.write("go\n");
+    const recorded = async () => (await sessionsOf(installation))[0]?.outputBytes;
+    await expect.poll(recorded, { timeout: PATIENCE_MS }).toBeGreaterThan(9_000_000);
+    child.kill("SIGTERM");
+    expect(await exit).toEqual([null, "SIGTERM"]);
+    expect((await stderr).join("")).toContain("[flood keeps running; back to it with: ttyhq attach ");
+    expect(await sessionsOf(installation)).toMatchObject([{ name: "flood", status: "running" }]);
+  },
+);
+
 test("logs --follow reports that the server refuses the connection from now on", async () => {
   await using server = await passwordServer("apart");
   const installation = new Installation(server.controlDir);

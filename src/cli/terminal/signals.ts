@@ -16,6 +16,16 @@ export function onSignals<Name extends NodeJS.Signals>(
   };
 }
 
+/** Until disposed, the first of these signals calls the listener, and then has its own effect. */
+export function beforeSignals(names: readonly NodeJS.Signals[], listener: () => void): Disposable {
+  const listening = onSignals(names, (name) => {
+    listening[Symbol.dispose]();
+    listener();
+    process.kill(process.pid, name);
+  });
+  return listening;
+}
+
 /** The exit code of a process that was ended by a signal, as in shells. */
 export function signalExitCode(signal: StopSignal): number {
   return 128 + constants.signals[signal];

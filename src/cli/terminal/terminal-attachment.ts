@@ -13,7 +13,7 @@ import { DEFAULT_DETACH_KEYS, type DetachKeys, parseDetachKeys } from "./detach-
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
-import { onSignals, STOP_SIGNALS, signalExitCode } from "./signals.ts";
+import { onSignals, signalExitCode } from "./signals.ts";
 import { Terminal } from "./terminal.ts";
 
 export const ATTACHMENT_FLAGS = {
@@ -58,7 +58,8 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
     notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${session.id}]\n`);
   using socket = await server.connect(command);
   try {
-    const { exitCode, hasExited } = await shown({ ...options, socket, terminal: new Terminal(cli) });
+    const terminal = new Terminal(cli);
+    const { exitCode, hasExited } = await shown({ ...options, socket, terminal }, keepsRunning);
     if (!hasExited) keepsRunning();
     else if (command === "attach") notice(`[${name} ended with ${exitCode}]\n`);
     return exitCode;
@@ -70,13 +71,13 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
   }
 }
 
-async function shown(options: Options): Promise<AttachmentEnd> {
+async function shown(options: Options, keepsRunning: () => void): Promise<AttachmentEnd> {
   const { terminal } = options;
   const end = Promise.withResolvers<AttachmentEnd>();
   try {
     using scope = new DisposableStack();
     const leave = (exitCode: number): void => end.resolve({ exitCode, hasExited: false });
-    scope.use(onSignals(STOP_SIGNALS, (signal) => leave(signalExitCode(signal))));
+    scope.use(terminal.onStop((signal) => leave(signalExitCode(signal)), keepsRunning));
     scope.use(terminal.onOutput("error", () => leave(ExitCode.Ok)));
     return await Promise.race([end.promise, untilEnd(options, scope, end)]);
   } finally {

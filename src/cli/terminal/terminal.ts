@@ -1,6 +1,6 @@
 import { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { InputStream, OutputStream } from "../process-context.ts";
-import { onSignals, STOP_SIGNALS, type StopSignal } from "./signals.ts";
+import { beforeSignals, onSignals, STOP_SIGNALS, type StopSignal } from "./signals.ts";
 import { AlternateScreen, LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "./terminal-modes.ts";
 
 /** Buffered output above which `isFull`. */
@@ -51,10 +51,11 @@ export class Terminal {
 
   /**
    * Handles the signals that end a process, so that its modes can be restored. A pipe has none, and its reader may have
-   * stopped reading: there they keep their effect.
+   * stopped reading: there they keep their effect, after `ending`.
    */
-  onStop(stop: (signal: StopSignal) => void): Disposable {
-    return this.isScreen ? onSignals(STOP_SIGNALS, stop) : { [Symbol.dispose]: () => undefined };
+  onStop(stop: (signal: StopSignal) => void, ending?: () => void): Disposable {
+    if (this.isScreen) return onSignals(STOP_SIGNALS, stop);
+    return ending === undefined ? { [Symbol.dispose]: () => undefined } : beforeSignals(STOP_SIGNALS, ending);
   }
 
   /** `ended`: end of a pipe, or the terminal was closed. Disposing lets the process end. */

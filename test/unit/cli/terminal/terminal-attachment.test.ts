@@ -151,14 +151,14 @@ test("a program that was started is named when its session cannot be shown", asy
 });
 
 describe("input from a pipe", () => {
-  /** `ttyhq run` with pipes, on session "a"; `ended` resolves when it is stopped or fails. */
+  /** `ttyhq run` with pipes, on session "a"; `ended` settles when its reader leaves or it fails. */
   function piped() {
     const server = new MemoryServer();
     const session = server.create("a");
-    const stdin = new PassThrough();
+    const [stdin, stdout] = [new PassThrough(), new PassThrough()];
     const times = { quickMs: 50, firstMs: 50 };
     const ended = attachTerminal({
-      ...{ cli: cliOf([], { stdin }), command: "run", isReadOnly: false, isQuiet: true },
+      ...{ cli: cliOf([], { stdin, stdout }), command: "run", isReadOnly: false, isQuiet: true },
       server: {
         client: createClient(() => Promise.reject(new Error("no request is made"))),
         connect: async () =>
@@ -173,32 +173,31 @@ describe("input from a pipe", () => {
     ended.catch(() => undefined);
     const input = (): string => Buffer.concat(session.input).toString();
     const subscribed = expect.poll(() => server.links.at(0)?.cursors.size);
-    return { server, stdin, ended, input, subscribed: () => subscribed.toBe(1) };
+    const leave = (): void => void stdout.destroy(new Error("the reader has left"));
+    return { server, stdin, ended, input, leave, subscribed: () => subscribed.toBe(1) };
   }
 
-  const stop = (): void => void process.emit("SIGTERM", "SIGTERM");
-
   test("waits for the connection", async () => {
-    const { server, stdin, ended, input, subscribed } = piped();
+    const { server, stdin, ended, input, leave, subscribed } = piped();
     await subscribed();
     server.link.cut();
     stdin.write("one ");
     stdin.write("two");
     await expect.poll(input).toBe("one two");
-    stop();
-    expect(await ended).toBe(143);
+    leave();
+    expect(await ended).toBe(0);
   });
 
   test("waits for a program that does not read", async () => {
-    const { server, stdin, ended, input, subscribed } = piped();
+    const { server, stdin, ended, input, leave, subscribed } = piped();
     await subscribed();
     server.errorsForCommands.push(new ServiceError("input_overflow", "the program does not read"));
     stdin.write("one ");
     stdin.write("two");
     // The memory server took what it refused.
     await expect.poll(input).toBe("one one two");
-    stop();
-    expect(await ended).toBe(143);
+    leave();
+    expect(await ended).toBe(0);
   });
 
   test("ends with an error when it may not have arrived, or was refused", async () => {
