@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, createReadStream, mkdirSync, openSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { withDeadline } from "../lib/async/deadline.ts";
+import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
 import { createCaller } from "../protocol/client/caller.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { isUnreachable, ServiceError, unless } from "../protocol/errors.ts";
@@ -28,17 +28,19 @@ export type HostProgram = {
 
 /**
  * Starts the session host unless one answers. Throws `host_incompatible` for one with another protocol revision, whose
- * sessions continue; and `host_unreachable`.
+ * sessions continue; and `host_unreachable`. One that takes longer than `timeoutMs` goes on, for the next caller: ended
+ * each time, it would never finish reading its sessions.
  */
-export async function ensureHost(program: HostProgram): Promise<Health> {
+export async function ensureHost(program: HostProgram, timeoutMs = HOST_START_TIMEOUT_MS): Promise<Health> {
   const running = await hostHealth(program.socketPath);
   if (running !== undefined) return checkRevision(running);
-  const failure = await startHost(program).catch((error: unknown) => error);
+  const failure = await startHost(program, timeoutMs).catch((error: unknown) => error);
   // Another server may have started one at the same time, which made ours exit.
   const started = await hostHealth(program.socketPath);
   if (started !== undefined) return checkRevision(started);
+  if (failure !== undefined && !isTimeout(failure)) throw failure;
   const message = `the session host does not answer: see ${program.logPath}`;
-  throw failure ?? new ServiceError("host_unreachable", message);
+  throw new ServiceError("host_unreachable", message, { cause: failure });
 }
 
 /** The health of a session host that is started elsewhere. Throws `host_unreachable` and `host_incompatible`. */
@@ -73,7 +75,7 @@ function checkRevision(health: Health): Health {
 }
 
 /** In its own process group, so that signals to the server's group do not stop it. */
-async function startHost(program: HostProgram): Promise<void> {
+async function startHost(program: HostProgram, timeoutMs: number): Promise<void> {
   mkdirSync(program.controlDir, { recursive: true, mode: 0o700 });
   const log = openSync(program.logPath, "a", 0o600);
   try {
@@ -83,11 +85,7 @@ async function startHost(program: HostProgram): Promise<void> {
       env: { ...program.env },
       stdio: ["ignore", "pipe", log],
     });
-    await withDeadline(
-      listening(child, program.logPath),
-      HOST_START_TIMEOUT_MS,
-      "the start of the session host",
-    );
+    await withDeadline(listening(child, program.logPath), timeoutMs, "the start of the session host");
     child.unref();
   } finally {
     closeSync(log);
