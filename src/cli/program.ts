@@ -2,6 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
+import { isTimeout } from "../lib/async/deadline.ts";
 import { isErrno } from "../lib/fs/atomic-file.ts";
 import { nearest } from "../lib/nearest.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -181,7 +182,7 @@ function loginHint(error: Error): string {
   return isUnauthorized ? "; `ttyhq login` prints a token for TTYHQ_TOKEN" : "";
 }
 
-/** The message of a system error names the call and the path, as of a file that cannot be read. */
+/** The message of a system error names the call and the path, as of a file that cannot be read; that of a timeout, what was late. */
 function isExplained(error: unknown): error is Error {
-  return error instanceof ServiceError || (error instanceof Error && "syscall" in error);
+  return error instanceof ServiceError || isTimeout(error) || (error instanceof Error && "syscall" in error);
 }

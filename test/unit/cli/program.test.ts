@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { RunningServer } from "../../../src/app.ts";
 import { createProgram, runCli } from "../../../src/cli/program.ts";
 import type { Config } from "../../../src/config/config.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { fakeServer } from "./fake-server.ts";
 import { cliOf, ran } from "./run-cli.ts";
 
@@ -262,6 +263,13 @@ describe("serve", () => {
     ]);
     expect(seen.stops).toBe(1);
     expect(process.listenerCount("SIGTERM")).toBe(0);
+  });
+
+  test("says what was late, as an error of the system and not of its own", async () => {
+    const startServer = () => withDeadline(new Promise<never>(() => undefined), 1, "the start");
+    expect(await ran(["serve", "--no-auth"], { startServer })).toEqual({
+      ...{ exitCode: 1, stdout: "", stderr: "ttyhq: the start took longer than 1 ms\n" },
+    });
   });
 
   test("prints its address as one line of JSON", async () => {
