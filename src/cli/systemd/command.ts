@@ -63,11 +63,6 @@ const addUninstall = command({
     const systemctl = managerOf(scope, cli);
     const mayEnd = endSessions === true;
     const controlDir = unit === undefined ? undefined : await controlDirToLeave(unit, { scope, mayEnd }, cli);
-    const running = controlDir === undefined ? 0 : await runningSessions(controlDir);
-    if (running > 0 && !mayEnd) {
-      const what = running === 1 ? "a program runs in a session" : `programs run in ${running} sessions`;
-      throw new ServiceError("session_running", `${what} of ${controlDir}: --end-sessions ends them`);
-    }
     await uninstall(place, systemctl, tell);
     if (controlDir !== undefined) tell(`recordings and keys stay in ${controlDir}`);
   },
@@ -143,14 +138,19 @@ export async function controlDirOfUnit(
   return parseHostConfig(await configInput(command.opts(), { ...context, home, env: {} })).controlDir;
 }
 
-/** As `controlDirOfUnit`; `undefined` for an invalid or missing configuration file, if running programs may end. */
+/**
+ * As `controlDirOfUnit`; throws `session_running` if programs run there. If they may end, the session host is not asked,
+ * and an invalid or missing configuration file is `undefined`.
+ */
 export async function controlDirToLeave(
   unitText: string,
   { scope, mayEnd }: { readonly scope: Scope; readonly mayEnd: boolean },
   context: ProcessContext,
 ): Promise<string | undefined> {
   try {
-    return await controlDirOfUnit(unitText, scope, context);
+    const controlDir = await controlDirOfUnit(unitText, scope, context);
+    if (!mayEnd) await refuseRunning(controlDir);
+    return controlDir;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     if (mayEnd) return undefined;
@@ -160,9 +160,12 @@ export async function controlDirToLeave(
   }
 }
 
-async function runningSessions(controlDir: string): Promise<number> {
+async function refuseRunning(controlDir: string): Promise<void> {
   const sessions = await clientAt(localSockets(controlDir).host).list().catch(unlessListening);
-  return (sessions ?? []).filter(({ status }) => status !== "exited").length;
+  const running = (sessions ?? []).filter(({ status }) => status !== "exited").length;
+  if (running === 0) return;
+  const what = running === 1 ? "a program runs in a session" : `programs run in ${running} sessions`;
+  throw new ServiceError("session_running", `${what} of ${controlDir}: --end-sessions ends them`);
 }
 
 type UnitState = {
