@@ -5,7 +5,7 @@ import { replaceFile } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { type Place, type ServicePlan, textOf } from "./plan.ts";
 import type { Systemctl } from "./systemctl.ts";
-import { HOST_UNIT, hostUnit, SERVER_UNIT, serverUnit } from "./unit-file.ts";
+import { HOST_UNIT, hostUnit, SERVER_UNIT, serverUnit, systemctlCommand } from "./unit-file.ts";
 
 export type Tell = (line: string) => void;
 
@@ -42,9 +42,8 @@ export async function install(
   }
   tell(`${SERVER_UNIT} and ${HOST_UNIT} run, now and after every start of the machine`);
   if (await isOutdated(HOST_UNIT, host, systemctl)) {
-    tell(
-      `${HOST_UNIT} goes on as it was, with its programs, until systemctl restart ttyhq-session-host, which ends them`,
-    );
+    const restart = `${systemctlCommand(plan.unit.scope)} restart ttyhq-session-host`;
+    tell(`${HOST_UNIT} goes on as it was, with its programs, until ${restart}, which ends them`);
   }
 }
 

@@ -9,7 +9,7 @@ import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { findSystemAccount, type SystemAccount } from "../../lib/os/system-account.ts";
 import { configInput } from "../configuration.ts";
 import type { ProcessContext } from "../process-context.ts";
-import { HOST_UNIT, type Scope, SERVER_UNIT, type UnitPlan } from "./unit-file.ts";
+import { HOST_UNIT, type Scope, SERVER_UNIT, systemctlCommand, type UnitPlan } from "./unit-file.ts";
 
 type InstallFlags = Flags & { readonly runAs: string | undefined };
 
@@ -126,12 +126,11 @@ export function placeOf(scope: Scope, { env, home }: Pick<ProcessContext, "env" 
 }
 
 function firstConfig(scope: Scope, path: string): string {
-  const restart = scope === "system" ? "systemctl restart ttyhq" : "systemctl --user restart ttyhq";
   return [
     "# Options of ttyhq serve, by name. To print the result:",
     `#   ttyhq config --config ${path}`,
     "# To apply it, while programs in sessions keep running:",
-    `#   ${restart}`,
+    `#   ${systemctlCommand(scope)} restart ttyhq`,
     ...(scope === "system" ? ["control-dir: /var/lib/ttyhq"] : []),
     "# bind: 127.0.0.1",
     "# port: 4020",

@@ -4,6 +4,11 @@ import { DEFAULT_GRACE_MS } from "../../protocol/limits.ts";
 /** The machine's service manager, or a user's. */
 export type Scope = "system" | "user";
 
+/** The command that controls units of that scope. */
+export function systemctlCommand(scope: Scope): string {
+  return scope === "user" ? "systemctl --user" : "systemctl";
+}
+
 export const SERVER_UNIT = "ttyhq.service";
 export const HOST_UNIT = "ttyhq-session-host.service";
 

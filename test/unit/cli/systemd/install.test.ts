@@ -10,12 +10,12 @@ import { ServiceError } from "../../../../src/protocol/errors.ts";
 const START_US = 1_000_000n;
 const STARTED = "ExecMainStartTimestampMonotonic";
 
-/** A systemd with running units. */
+/** A systemd whose units run since the boot. */
 class FakeSystemctl {
   readonly restarted: string[] = [];
   canEnable = true;
   /** In µs since the boot. */
-  readonly #started = new Map([SERVER_UNIT, HOST_UNIT].map((unit) => [unit, now()]));
+  readonly #started = new Map([SERVER_UNIT, HOST_UNIT].map((unit) => [unit, 0n]));
 
   async run(verb: string, unit = ""): Promise<string> {
     if (verb === "enable" && !this.canEnable) throw new ServiceError("start_failed", "refused");
@@ -57,6 +57,21 @@ function planIn(directory: string): ServicePlan {
     ...{ configFile, isNewConfig: false, account: undefined, notices: [] },
   };
 }
+
+test.each([
+  ["system", "until systemctl restart ttyhq-session-host,"],
+  ["user", "until systemctl --user restart ttyhq-session-host,"],
+] as const)(
+  "the command that restarts a running session host is that of its manager: %s",
+  async (scope, text) => {
+    using directory = mkdtempDisposableSync(join(tmpdir(), "ttyhq-units-"));
+    const plan = planIn(directory.path);
+    const lines: string[] = [];
+    const tell = (line: string): void => void lines.push(line);
+    await install({ ...plan, unit: { ...plan.unit, scope } }, new FakeSystemctl(), tell);
+    expect(lines.at(-1)).toContain(text);
+  },
+);
 
 test("an install whose predecessor failed before the restart makes up for it, once", async () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "ttyhq-units-"));
