@@ -25,7 +25,7 @@ export function registerOptions(command: Command, role: Role): void {
 
 function describe(option: Option, { isPath }: Spelling): string {
   const { prose, shape } = option;
-  if (shape === "secret" && isPath) return `File with: ${prose}`;
+  if (shape === "secret" && isPath) return `${prose} Read from this file.`;
   if (shape === "secret") return `${prose} Visible to other users of the machine; the file is not.`;
   if (shape === "list") return `${prose} May be repeated.`;
   return shape === "value" && option.fallbackText !== "" ? `${prose} (${option.fallbackText})` : prose;
