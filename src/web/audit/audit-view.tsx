@@ -73,7 +73,7 @@ function auditQuery({ since, until, result, ...texts }: AuditFilter) {
 
 const TEXT_FIELDS = [
   { name: "user", label: "User" },
-  { name: "action", label: "Action", placeholder: "session.create" },
+  { name: "action", label: "Action", placeholder: "login" },
   { name: "session", label: "Session" },
 ] as const;
 

@@ -36,14 +36,16 @@ export function EndedBar({
         <p class="muted">{why}</p>
       </div>
       {record !== undefined && (
-        <Button icon="play" onClick={() => workspace.panes.show(record.id, 0)}>
-          Play
-        </Button>
-      )}
-      {record !== undefined && workspace.permissions.has("sessions:create") && (
-        <Button icon="again" disabled={isBusy.value} onClick={() => void again()}>
-          Start again
-        </Button>
+        <div class="ended-actions">
+          <Button icon="play" onClick={() => workspace.panes.show(record.id, 0)}>
+            Play
+          </Button>
+          {workspace.permissions.has("sessions:create") && (
+            <Button icon="again" disabled={isBusy.value} onClick={() => void again()}>
+              Start again
+            </Button>
+          )}
+        </div>
       )}
     </div>
   );

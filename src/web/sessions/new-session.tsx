@@ -95,7 +95,7 @@ function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNo
         </label>
         <label class="field">
           <span>Name</span>
-          <input name="name" placeholder="same as the command" maxLength={256} {...PLAIN_TEXT} />
+          <input name="name" placeholder="the command" maxLength={256} {...PLAIN_TEXT} />
         </label>
       </div>
       <Failure words={failure} />

@@ -198,7 +198,7 @@ function ChoiceField<T extends string>(props: Parameters<typeof Choice<T>>[0]): 
 
 const NOTIFICATIONS = [
   { kind: "exit", words: "Its program ended" },
-  { kind: "input", words: "It waits for input, or its program says something" },
+  { kind: "input", words: "It waits for input, or its program notifies you" },
   { kind: "bell", words: "The bell rang" },
   { kind: "git", words: "Follow mode switched a branch, or failed" },
 ] as const satisfies readonly { readonly kind: NotificationKind; readonly words: string }[];

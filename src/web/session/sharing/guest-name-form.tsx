@@ -12,7 +12,7 @@ export function GuestNameQuestion({
   if (guestName === undefined || guestName.answer.value !== undefined) return undefined;
   return (
     <section class="clipboard-question" aria-label="Guest">
-      <p>Others who watch see you as a guest. Under which name?</p>
+      <p>Other viewers see you as a guest. Which name should they see?</p>
       <GuestNameForm guestName={guestName} other="No name" onChosen={() => open.emulator.focus()} />
     </section>
   );

@@ -106,7 +106,7 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
         <>
           <p class="caution">
             <Icon name="warning" />
-            <span>Whoever types here does it as the user whose session this is.</span>
+            <span>Guests who type act as the owner of this session.</span>
           </p>
           <label class="share-check">
             <input type="checkbox" name="resize" class="share-tick" />
@@ -144,7 +144,7 @@ function NewLink({ share }: { readonly share: NewShare }): VNode {
   return (
     <div class="new-link" role="status">
       <div class="field">
-        <label for={id}>The link, to be seen only now</label>
+        <label for={id}>The link, shown only once</label>
         <div class="command">
           <input
             ref={field}

@@ -18,7 +18,7 @@ export function ShareList({ shares, viewers, now, onRevoke, onMode }: ShareListP
   const current = shares.filter(({ expiresAt }) => Date.parse(expiresAt) > now);
   return (
     <section aria-label="Links">
-      {current.length > 0 && <h3>Links that work now</h3>}
+      {current.length > 0 && <h3>Active links</h3>}
       <ul class="share-list">
         {current.map((share) => (
           <li key={share.id}>
