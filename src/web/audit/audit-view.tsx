@@ -104,14 +104,16 @@ function FilterForm({ onFilter }: { readonly onFilter: (filter: AuditFilter) => 
           ))}
         </select>
       </label>
-      <label>
-        <span>From</span>
-        <input type="datetime-local" name="since" />
-      </label>
-      <label>
-        <span>Before</span>
-        <input type="datetime-local" name="until" />
-      </label>
+      <div class="audit-times">
+        <label>
+          <span>From</span>
+          <input type="datetime-local" name="since" />
+        </label>
+        <label>
+          <span>Before</span>
+          <input type="datetime-local" name="until" />
+        </label>
+      </div>
       <button type="submit" class="button">
         Show
       </button>
