@@ -44,7 +44,7 @@ make_certificate() {
     openssl verify -CAfile ca.crt -verify_hostname "$2" "$1.crt" >/dev/null 2>&1; then
     return 0
   fi
-  [ -s ca.key ] || fail "ca.crt is there without ca.key, which makes $1.crt: bring it, or have $1.crt and $1.key made by its owner"
+  [ -s ca.key ] || fail "ca.crt exists without ca.key, which signs $1.crt: add ca.key, or add $1.crt and $1.key from the owner of ca.crt"
   printf 'basicConstraints=critical,CA:false\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\nsubjectAltName=%s\n' \
     "$3" >new.ext
   {

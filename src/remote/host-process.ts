@@ -28,8 +28,8 @@ export type HostProgram = {
 
 /**
  * Starts the session host unless one answers. Throws `host_incompatible` for one with another protocol revision, whose
- * sessions continue; and `host_unreachable`. One that takes longer than `timeoutMs` goes on, for the next caller: ended
- * each time, it would never finish reading its sessions.
+ * sessions continue; and `host_unreachable`. A session host that is not ready within `timeoutMs` keeps starting, and the
+ * next caller finds it: if each caller ended it, it would never finish reading its sessions.
  */
 export async function ensureHost(program: HostProgram, timeoutMs = HOST_START_TIMEOUT_MS): Promise<Health> {
   const running = await hostHealth(program.socketPath);

@@ -28,7 +28,7 @@ test("an authority whose key is kept elsewhere is not replaced", async () => {
   expect(await run(folder.path, '[ "$1" != verify ]')).toEqual({
     code: 1,
     stderr:
-      "docker/compose/init.sh: ca.crt is there without ca.key, which makes hq.crt: bring it, or have hq.crt and hq.key made by its owner\n",
+      "docker/compose/init.sh: ca.crt exists without ca.key, which signs hq.crt: add ca.key, or add hq.crt and hq.key from the owner of ca.crt\n",
   });
   expect(await readFile(authority, "utf8")).toBe("of this site");
 });

@@ -43,7 +43,9 @@ export async function install(
   tell(`${SERVER_UNIT} and ${HOST_UNIT} run, now and after every start of the machine`);
   if (await isOutdated(HOST_UNIT, host, systemctl)) {
     const restart = `${systemctlCommand(plan.unit.scope)} restart ttyhq-session-host`;
-    tell(`${HOST_UNIT} goes on as it was, with its programs, until ${restart}, which ends them`);
+    tell(
+      `${HOST_UNIT} keeps its programs and its former settings; ${restart} applies the new ones and ends the programs`,
+    );
   }
 }
 

@@ -75,7 +75,7 @@ test("an installed service outlives restarts, kills and upgrades of the server w
   const second = await machine.ttyhq(...INSTALL);
   expect(second.stdout.split("\n")).toEqual([...UNITS.map((path) => `${path} is as it has to be`), RUNNING]);
   const third = await machine.ttyhq(...INSTALL, "--port", "5000", "--debug");
-  expect(third.stdout).toContain("goes on as it was, with its programs, until systemctl restart");
+  expect(third.stdout).toContain("keeps its programs and its former settings; systemctl restart");
   expect(
     await machine.sh(
       "node --eval 'fetch(\"http://127.0.0.1:5000/api/health\").then((a) => console.log(a.status))'",

@@ -59,8 +59,8 @@ function planIn(directory: string): ServicePlan {
 }
 
 test.each([
-  ["system", "until systemctl restart ttyhq-session-host,"],
-  ["user", "until systemctl --user restart ttyhq-session-host,"],
+  ["system", "; systemctl restart ttyhq-session-host applies"],
+  ["user", "; systemctl --user restart ttyhq-session-host applies"],
 ] as const)(
   "the command that restarts a running session host is that of its manager: %s",
   async (scope, text) => {
@@ -84,7 +84,9 @@ test("an install whose predecessor failed before the restart makes up for it, on
   systemctl.canEnable = false;
   await expect(installed()).rejects.toThrow("refused");
   systemctl.canEnable = true;
-  expect(await installed()).toContainEqual(expect.stringContaining("goes on as it was"));
+  expect(await installed()).toContainEqual(
+    expect.stringContaining("keeps its programs and its former settings"),
+  );
   expect(systemctl.restarted).toEqual([SERVER_UNIT]);
   await installed();
   expect(systemctl.restarted).toEqual([SERVER_UNIT]);
