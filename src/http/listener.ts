@@ -190,10 +190,9 @@ export class Listener implements AsyncDisposable {
     this.#server.close(() => resolve());
     this.#upgrade.close();
     for (const response of this.#responses) {
-      const endStream = (): void => void (isEndless(response) && response.destroy());
-      endStream();
+      endIfEndless(response);
       // The body of an answer that is not ready yet.
-      response.once("pipe", endStream);
+      response.once("pipe", () => endIfEndless(response));
       response.once("close", () => this.#server.closeIdleConnections());
     }
     let broken = 0;
@@ -307,8 +306,9 @@ function unreadable({ code, message }: NodeJS.ErrnoException): ServiceError {
 }
 
 /** An unfinished body without a length may never end; a finished one leaves by itself. */
-function isEndless(response: ServerResponse): boolean {
-  return response.headersSent && !response.writableEnded && !response.hasHeader("content-length");
+function endIfEndless(response: ServerResponse): void {
+  const isOpen = response.headersSent && !response.writableEnded;
+  if (isOpen && !response.hasHeader("content-length")) response.destroy();
 }
 
 /** The address of the client, because TLS has two sockets for each connection. A unix socket has none. */

@@ -150,6 +150,7 @@ export function errorFromBody(body: unknown, fallback: ErrorCode, message: strin
   return new ServiceError(fallback, message.slice(0, MAX_ERROR_TEXT_LENGTH));
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** Whether it is an object of JSON. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Mutex } from "../../lib/async/mutex.ts";
 import type { LiveRecord, SharedRecordStore } from "../../lib/data/live-records.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
+import { isRecord } from "../../protocol/errors.ts";
 import { Passkey } from "../../protocol/schemas/passkey.ts";
 
 /** `publicKey`: COSE, base64url. `counter`: the authenticator's; 0 if it has none. */
@@ -27,7 +28,7 @@ export type FactorStore = {
 
 /** By name. A record of zod drops a user named `__proto__`. */
 const Users = z.preprocess(
-  (users) => (isObject(users) ? new Map(Object.entries(users)) : users),
+  (users) => (isRecord(users) ? new Map(Object.entries(users)) : users),
   z.map(z.string(), Factors),
 );
 const Stored = z.object({ version: z.literal(1), users: Users });
@@ -46,10 +47,6 @@ export async function openFactorFile(path: string): Promise<FactorStore> {
         users = next;
       }),
   };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const KIND = "second-factor";

@@ -1,7 +1,6 @@
 import type { Client } from "../../protocol/client/client.ts";
-import { ServiceError } from "../../protocol/errors.ts";
 import { type SessionRecord, SIGNALS, SignalName } from "../../protocol/schemas/session.ts";
-import { command, ExitCode, jsonText, writeMessage } from "../command.ts";
+import { actOnEach, command, ExitCode, jsonText, writeMessage } from "../command.ts";
 import { SERVER_FLAGS, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
 
@@ -28,19 +27,12 @@ export const addKill = command({
   run: async ({ signal, json, ...flags }, references, cli) => {
     const { client } = await serverOf(flags, cli);
     const sessions = await client.list();
-    const outcomes: Outcome[] = [];
-    const failures: ServiceError[] = [];
-    for (const reference of references) {
-      try {
-        outcomes.push(await killOne(findSession(reference, sessions), signal, client));
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        failures.push(error);
-      }
-    }
-    cli.stdout.write(json ? jsonText(outcomes) : outcomes.map(sentence).join(""));
-    for (const { message } of failures) writeMessage(cli.stderr, message);
-    return failures.length > 0 ? ExitCode.Failed : ExitCode.Ok;
+    const { results, refusals } = await actOnEach(references, async (reference) =>
+      killOne(findSession(reference, sessions), signal, client),
+    );
+    cli.stdout.write(json ? jsonText(results) : results.map(sentence).join(""));
+    for (const { error } of refusals) writeMessage(cli.stderr, error.message);
+    return refusals.length > 0 ? ExitCode.Failed : ExitCode.Ok;
   },
 });
 

@@ -59,15 +59,15 @@ export async function forward(
     const answer = await withDeadline(
       async (giveUp) => {
         const sent = await send({ ...outgoing, signal: AbortSignal.any([signal, giveUp]) });
+        if (sent.status !== 401) return sent;
         // An unread body would hold the connection.
-        if (sent.status === 401) await succeeded(collectBytes(sent.body, MAX_REPLY_BYTES));
-        return sent;
+        await succeeded(collectBytes(sent.body, MAX_REPLY_BYTES));
+        throw new ServiceError("unauthorized", "the bearer token is not known there");
       },
       REQUEST_TIMEOUT_MS,
       `the answer of ${remote}`,
       signal,
     );
-    if (answer.status === 401) throw new ServiceError("unauthorized", "the bearer token is not known there");
     return mediaOf(answer);
   });
 }

@@ -137,7 +137,8 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   }
 
   onChange(change: FeedChange): void {
-    if (change === "lost") return void (this.#encoder && this.#host.lost(this));
+    if (change === "lost" && this.#encoder !== undefined) this.#host.lost(this);
+    if (change === "lost") return;
     if (change === "git-status") this.#isStatusDue = true;
     else if (this.feed.record.status === "exited") this.#snapshots?.finish();
     else if (change === "snapshot" || !this.feed.hasSnapshots) this.#snapshots?.changed();
@@ -181,8 +182,7 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
    * which a share may see the output is not known.
    */
   #isMissingOutput({ from }: Subscribe): boolean {
-    if (this.feed.isRecorded) return false;
-    return this.#hidden !== undefined || (typeof from === "number" && from > 0);
+    return !this.feed.isRecorded && (this.#hidden !== undefined || (typeof from === "number" && from > 0));
   }
 
   /** Discards the queue. The next output begins at `offset`. */

@@ -140,6 +140,16 @@ export class MemorySessions implements SessionBackend {
   readonly views: View[] = [];
   pieceBytes = 64 * 1024;
 
+  /** Holds the answers of `list` and `get` until `release` is called. `asked` resolves at the first call. */
+  holdAnswers(): { readonly asked: Promise<void>; readonly release: () => void } {
+    const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    this.answer = () => {
+      asked.resolve();
+      return gate.promise;
+    };
+    return { asked: asked.promise, release: gate.resolve };
+  }
+
   add(id: string): MemorySession {
     const session = new MemorySession(id);
     this.sessions.set(id, session);

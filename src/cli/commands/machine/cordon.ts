@@ -6,7 +6,15 @@ import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import { ServiceError, unless } from "../../../protocol/errors.ts";
 import { LOCAL, type SetCordon } from "../../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../../protocol/schemas/session.ts";
-import { type AddCommand, command, ExitCode, jsonText, type Values, writeMessage } from "../../command.ts";
+import {
+  type AddCommand,
+  actOnEach,
+  command,
+  ExitCode,
+  jsonText,
+  type Values,
+  writeMessage,
+} from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { query } from "../../query.ts";
 import { hostOf, SERVER_FLAGS, serverOf } from "../../server.ts";
@@ -93,7 +101,9 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   const cordoned = sessionHost ? undefined : await cordon(client, given, { cordoned: true, untilRestart });
   const machine = cordoned?.machine;
   const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, sessionHost ?? false);
-  const { ended, left, failures } = end ? await endAll(running, client) : { ended: [], left: running };
+  const { results, refusals } = await actOnEach(end ? running : [], (session) => endOne(session, client));
+  const ended = results.filter((session) => session !== undefined);
+  const left = end ? refusals.map(({ item }) => item) : running;
   const count = ended.length === 0 ? "" : `, ${ended.length} ended`;
   if (json) {
     cli.stdout.write(jsonText({ machine, running: left.map(plainRecord), ended: ended.map(plainRecord) }));
@@ -105,28 +115,15 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   if (left.length === 0) return ExitCode.Ok;
   const after = wait ? ` after ${duration(deadline / 1000)}` : "";
   const still = left.length === 1 ? "1 session still runs" : `${left.length} sessions still run`;
-  const reasons = new Set(failures?.map(({ message }) => message));
+  const reasons = new Set(refusals.map(({ error }) => error.message));
   const why = end ? [...reasons].join("; ") : "wait longer, or give --end to end them";
   writeMessage(cli.stderr, `${still}${after}${count}; ${why}`);
   return ExitCode.Failed;
 }
 
-/** `left`: the sessions that could not be ended, for the reasons in `failures`. */
-async function endAll(sessions: readonly SessionRecord[], client: Client) {
-  const ended: SessionRecord[] = [];
-  const left: SessionRecord[] = [];
-  const failures: ServiceError[] = [];
-  for (const session of sessions) {
-    try {
-      // It may have ended and been removed since it was listed.
-      if (await client.end(session.id).catch(unless("session_not_found"))) ended.push(session);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      left.push(session);
-      failures.push(error);
-    }
-  }
-  return { ended, left, failures };
+/** Undefined for a session that has ended and been removed since it was listed. */
+async function endOne(session: SessionRecord, client: Client): Promise<SessionRecord | undefined> {
+  return (await client.end(session.id).catch(unless("session_not_found"))) && session;
 }
 
 async function cordon(client: Client, name: string | undefined, body: SetCordon) {

@@ -233,15 +233,11 @@ test("a later SUBSCRIBE fails as well if its session is removed before it is ans
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout | Offsets });
   await viewer.settled();
-  const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  sessions.answer = () => {
-    asked.resolve();
-    return gate.promise;
-  };
+  const { asked, release } = sessions.holdAnswers();
   viewer.subscribe("s", { flags: Stdout | Offsets, from: 1_000 });
-  await asked.promise;
+  await asked;
   await sessions.remove("s");
-  gate.resolve();
+  release();
   await viewer.settled();
   const [lost, refused] = viewer.json(FrameType.ERROR);
   expect(lost).toMatchObject({ code: "session_not_found", frame: 0 });

@@ -376,15 +376,11 @@ test("a client that goes while its SUBSCRIBE is open leaves nothing in the feed 
 test("a size that comes while a SUBSCRIBE waits for the record of its session is newer than that record's", async () => {
   const { sessions, session, client } = setUp();
   await using viewer = client();
-  const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  sessions.answer = () => {
-    asked.resolve();
-    return gate.promise;
-  };
+  const { asked, release } = sessions.holdAnswers();
   viewer.subscribe("s", { flags: Stdout | Offsets, from: 1_000 });
-  await asked.promise;
+  await asked;
   session.resize({ cols: 100, rows: 30 });
-  gate.resolve();
+  release();
   await viewer.settled();
   expect(viewer.json(FrameType.SUBSCRIBED)).toMatchObject([{ cols: 100, rows: 30 }]);
 });
