@@ -217,6 +217,8 @@ export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 /** The longest health. An HQ asks any address that registers: parsing a long answer would keep it busy. */
 export const MAX_HEALTH_BYTES = 64 * 1024;
 
+/** The longest body of another server's error that is read. */
+export const MAX_ERROR_BODY_BYTES = 256 * 1024;
 /** The rest of the text of another server's error, which goes into logs and answers, is cut. */
 export const MAX_ERROR_TEXT_LENGTH = 16 * 1024;
 /** A message of another server: a RESYNC with scrollback exceeds MAX_MESSAGE_BYTES. */

@@ -1,10 +1,10 @@
 // Views and files of a session in another process.
 import { collectBytes } from "../lib/data/collect.ts";
-import { requestOf } from "../protocol/client/caller.ts";
+import { readError, requestOf } from "../protocol/client/caller.ts";
 import type { ClientResponse, Send } from "../protocol/client/send.ts";
 import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
-import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import { parseJson } from "../protocol/json.ts";
 import { SavedFile } from "../protocol/schemas/file.ts";
 import type { Content, View } from "../sessions/backend.ts";
@@ -48,13 +48,9 @@ export async function sendFile(
   try {
     const request = requestOf(endpoints.uploadFile, { params: { id }, query: { name } });
     const { status, body } = await send({ ...request, signal: AbortSignal.any([signal, stop.signal]) });
-    const answer = parseJson(await collectBytes(body, MAX_ANSWER_BYTES));
-    if (status === 201) return SavedFile.parse(answer);
-    throw errorFromBody(
-      answer,
-      status === 404 ? "not_found" : "host_unreachable",
-      `it answered with status ${status}`,
-    );
+    if (status === 201) return SavedFile.parse(parseJson(await collectBytes(body, MAX_ANSWER_BYTES)));
+    const fallback = status === 404 ? "not_found" : "host_unreachable";
+    throw await readError(body, fallback, `it answered with status ${status}`);
   } catch (error) {
     // The rest of the body is not wanted.
     stop.abort(error);

@@ -1,9 +1,8 @@
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
-import { collectBytes } from "../lib/data/collect.ts";
+import { readError } from "../protocol/client/caller.ts";
 import { givenUp, type Link, type LinkHandlers } from "../protocol/client/link.ts";
-import { errorFromBody, ServiceError } from "../protocol/errors.ts";
-import { parseJson } from "../protocol/json.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { type SocketTarget, socketAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
@@ -125,7 +124,8 @@ async function opened(socket: WebSocket, target: UplinkTarget, signal: AbortSign
   signal.addEventListener("abort", abort, { once: true });
   socket.once("open", resolve);
   socket.on("unexpected-response", (_, response) => {
-    void readRefusal(response, response.statusCode ?? 500).then((error) => {
+    const message = `the server answered with status ${response.statusCode}`;
+    void readError(response, "host_unreachable", message).then((error) => {
       reject(error);
       socket.terminate();
     });
@@ -133,12 +133,4 @@ async function opened(socket: WebSocket, target: UplinkTarget, signal: AbortSign
   socket.on("error", (error) => reject(unreachable(target, "no connection", error)));
   socket.once("close", () => reject(new ServiceError("host_unreachable", "no connection: connection lost")));
   await promise.finally(() => signal.removeEventListener("abort", abort));
-}
-
-/** Maximum of a refusal, which is one error body. */
-const MAX_REFUSAL_BYTES = 64 * 1024;
-
-async function readRefusal(body: AsyncIterable<Uint8Array>, status: number): Promise<ServiceError> {
-  const bytes = await collectBytes(body, MAX_REFUSAL_BYTES).catch(() => new Uint8Array());
-  return errorFromBody(parseJson(bytes), "host_unreachable", `the server answered with status ${status}`);
 }

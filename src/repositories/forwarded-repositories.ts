@@ -1,12 +1,11 @@
 // Repositories behind another process with git workers: a server asks its session host.
 import { withDeadline } from "../lib/async/deadline.ts";
 import { collectBytes } from "../lib/data/collect.ts";
-import { requestOf } from "../protocol/client/caller.ts";
+import { readError, requestOf } from "../protocol/client/caller.ts";
 import type { Send } from "../protocol/client/send.ts";
 import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
-import { errorFromBody, ServiceError } from "../protocol/errors.ts";
-import { parseJson } from "../protocol/json.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import type { Repositories } from "./repositories.ts";
 
 /** Enough for a change of a large repository that waits for its turn. */
@@ -24,9 +23,9 @@ export function forwardedRepositories(send: Send): Repositories {
       return await withDeadline(
         async (abort) => {
           const { status, body } = await send({ ...request, headers, signal: abort });
-          const bytes = await collectBytes(body, MAX_ANSWER_BYTES);
-          if (status >= 200 && status < 300) return bytes;
-          throw refusal(status, bytes);
+          if (status >= 200 && status < 300) return await collectBytes(body, MAX_ANSWER_BYTES);
+          const message = `the session host answered with status ${status}`;
+          throw withExplanation(await readError(body, "internal_error", message));
         },
         ANSWER_TIMEOUT_MS,
         `the session host's answer to ${name}`,
@@ -36,12 +35,7 @@ export function forwardedRepositories(send: Send): Repositories {
   };
 }
 
-function refusal(status: number, bytes: Uint8Array): ServiceError {
-  const error = errorFromBody(
-    parseJson(bytes),
-    "internal_error",
-    `the session host answered with status ${status}`,
-  );
+function withExplanation(error: ServiceError): ServiceError {
   if (error.code !== "not_found") return error;
   const message =
     "the session host is of a version without repositories: end its sessions and start it again";

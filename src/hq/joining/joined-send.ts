@@ -1,10 +1,11 @@
 import { singleFlight } from "../../lib/async/single-flight.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import { collectBytes } from "../../lib/data/collect.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { createCaller } from "../../protocol/client/caller.ts";
 import type { ClientResponse, Send } from "../../protocol/client/send.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
-import { MAX_REPLY_BYTES } from "../../protocol/limits.ts";
+import { MAX_ERROR_BODY_BYTES } from "../../protocol/limits.ts";
 import { joinRequest, type RemoteKey } from "./remote-key.ts";
 
 export type JoinedSendOptions = {
@@ -53,7 +54,7 @@ export function joinedSender({ send, key, joinToken, now }: JoinedSendOptions): 
       await send({ ...request, headers: { ...request.headers, authorization: await authorization() } });
     const answer = await ask();
     if (!REFUSALS.has(answer.status)) return answer;
-    await collectBytes(answer.body, MAX_REPLY_BYTES);
+    await succeeded(collectBytes(answer.body, MAX_ERROR_BODY_BYTES));
     credential = undefined;
     return await ask();
   };

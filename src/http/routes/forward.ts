@@ -8,7 +8,7 @@ import type { ClientRequest, ClientResponse, Send } from "../../protocol/client/
 import { type Endpoint, matchPath, type Need } from "../../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { MAX_ERROR_BODY_BYTES, REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Context, Media } from "../route.ts";
 import { noticeReader } from "./repository-routes.ts";
 import { refuseLastingChange } from "./share-routes.ts";
@@ -61,7 +61,7 @@ export async function forward(
         const sent = await send({ ...outgoing, signal: AbortSignal.any([signal, giveUp]) });
         if (sent.status !== 401) return sent;
         // An unread body would hold the connection.
-        await succeeded(collectBytes(sent.body, MAX_REPLY_BYTES));
+        await succeeded(collectBytes(sent.body, MAX_ERROR_BODY_BYTES));
         throw new ServiceError("unauthorized", "the bearer token is not known there");
       },
       REQUEST_TIMEOUT_MS,

@@ -4,7 +4,7 @@ import { collectBytes } from "../../lib/data/collect.ts";
 import { type Endpoint, endpointPath } from "../endpoints/endpoint.ts";
 import { type ErrorCode, errorFromBody, ServiceError } from "../errors.ts";
 import { parseJson } from "../json.ts";
-import { MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "../limits.ts";
+import { MAX_ERROR_BODY_BYTES, MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "../limits.ts";
 import type { ClientRequest, ClientResponse, Send } from "./send.ts";
 
 type Written<T> = T extends z.ZodType ? z.input<T> : undefined;
@@ -91,7 +91,17 @@ async function request(
   if (status >= 200 && status < 300) return response;
   const code = CODES.get(status) ?? (status >= 500 ? "host_unreachable" : "internal_error");
   const message = `the server answered ${nameOf(endpoint)} with status ${status}`;
-  throw errorFromBody(parseJson(await readBytes(endpoint, body)), code, message);
+  throw await readError(body, code, message);
+}
+
+/** The error that an answer states, or one of `fallback` and `message`. Reads at most MAX_ERROR_BODY_BYTES. */
+export async function readError(
+  body: AsyncIterable<Uint8Array>,
+  fallback: ErrorCode,
+  message: string,
+): Promise<ServiceError> {
+  const bytes = await collectBytes(body, MAX_ERROR_BODY_BYTES).catch(() => new Uint8Array());
+  return errorFromBody(parseJson(bytes), fallback, message);
 }
 
 const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const;

@@ -3,9 +3,9 @@ import { type Client, createClient } from "../../../../src/protocol/client/clien
 import type { ClientRequest } from "../../../../src/protocol/client/send.ts";
 import { endpoints } from "../../../../src/protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { MAX_REPLY_BYTES } from "../../../../src/protocol/limits.ts";
+import { MAX_ERROR_BODY_BYTES, MAX_REPLY_BYTES } from "../../../../src/protocol/limits.ts";
 
-type Reply = { readonly status?: number; readonly body?: string | readonly Uint8Array[] };
+type Reply = { readonly status?: number; readonly body?: string | Iterable<Uint8Array> };
 
 /** A client whose requests are kept and answered with `reply`. */
 function clientOf(reply: Reply): { readonly client: Client; readonly requests: ClientRequest[] } {
@@ -98,6 +98,21 @@ describe("a call", () => {
       code: "host_unreachable",
       message: "the answer to GET /api/sessions is too large",
     });
+  });
+
+  test("reads a foreign error only as far as one of ours could be long", async () => {
+    const pieces = Array.from({ length: 1_000 }, () => new Uint8Array(1024));
+    let read = 0;
+    const body = (function* () {
+      for (const piece of pieces) {
+        read += piece.length;
+        yield piece;
+      }
+    })();
+    await expect(clientOf({ status: 401, body }).client.list()).rejects.toMatchObject({
+      code: "unauthorized",
+    });
+    expect(read).toBe(MAX_ERROR_BODY_BYTES + 1024);
   });
 
   test.each(["not JSON", '[{"id":7}]'])("rejects an invalid answer: %s", async (body) => {
