@@ -4,10 +4,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Chromium } from "../test/integration/browser/chromium.ts";
 import type { PageDriver } from "../test/integration/browser/page-driver.ts";
-import { ServerProcess } from "../test/integration/browser/server-process.ts";
+import { startPageServer } from "../test/integration/browser/page-server.ts";
 import { GitRoom } from "../test/integration/harness/git-repository.ts";
 import { ask } from "../test/integration/harness/http.ts";
 import { TestFleet } from "../test/integration/harness/test-fleet.ts";
+import type { TestServer } from "../test/integration/harness/test-server.ts";
 import { withPalette } from "./png-palette.ts";
 
 const FOLDER = join(import.meta.dirname, "../docs/images");
@@ -38,7 +39,7 @@ async function repositoryIn(room: GitRoom): Promise<string> {
 }
 
 /** Starts a few sessions; returns the id of the one to show. */
-async function startSessions({ url }: ServerProcess, repository: string): Promise<string> {
+async function startSessions({ url }: TestServer, repository: string): Promise<string> {
   const { json } = await ask(url, "/api/auth/token", { body: { password: ACCOUNT.SERVICE_PASSWORD } });
   const headers = { authorization: `Bearer ${json.token}` };
   const start = async (name: string, title: string, line: string, cwd = "/tmp"): Promise<string> => {
@@ -111,7 +112,7 @@ async function shootPanes(driver: PageDriver, url: string): Promise<void> {
 async function ofServer(chromium: Chromium): Promise<void> {
   await using room = await GitRoom.make();
   const repository = await repositoryIn(room);
-  await using server = await ServerProcess.start({ env: ACCOUNT, flags: [] });
+  await using server = await startPageServer({ env: ACCOUNT, flags: [] });
   const url = `${server.url}/#/s/${await startSessions(server, repository)}`;
   await using driver = await chromium.open(url, { viewport: DESKTOP });
   await driver.button("Log in").waitFor();

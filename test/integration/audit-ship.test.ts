@@ -114,6 +114,7 @@ test("every receiver gets each line as it was written, in its order", async () =
   const receivers = [udp, tcp, unix, http];
   const args = receivers.flatMap(({ where }) => ["--audit-ship", where]);
   await using server = await passwordServer("inline", {
+    asProcess: true,
     args: [...args, "--audit-ship-header-file", header],
   });
   const token = await logIn(server);
@@ -157,6 +158,7 @@ test("dead, unresponsive or slow receivers delay neither the server, the file, n
     "syslog+tcp://127.0.0.1:1",
   ];
   await using server = await passwordServer("inline", {
+    asProcess: true,
     args: where.flatMap((each) => ["--audit-ship", each]),
   });
   const token = await logIn(server);
@@ -189,6 +191,7 @@ test("several receivers that take nothing delay a stop once", async () => {
   const where = [mute.where, refusing.where, "syslog:/no/such/socket", "syslog+tcp://127.0.0.1:1"];
   const stop = async (): Promise<number> => {
     await using server = await passwordServer("inline", {
+      asProcess: true,
       args: where.flatMap((each) => ["--audit-ship", each]),
     });
     const start = performance.now();
@@ -268,8 +271,8 @@ test("HQs that share a registry send their audit logs to one receiver, which can
     ...{ TTYHQ_USERNAME: USERNAME, TTYHQ_PASSWORD: PASSWORD },
     ...{ TTYHQ_REGISTRY_URL: redis.url, TTYHQ_JWT_SECRET: TOKEN_SECRET },
   };
-  await using one = await TestServer.start({ args, env });
-  await using other = await TestServer.start({ args, env });
+  await using one = await TestServer.start({ asProcess: true, args, env });
+  await using other = await TestServer.start({ asProcess: true, args, env });
   const login = await logIn(one);
   // The login of one HQ is used, and ends, at the other.
   expect((await askAs(login, other, "/api/auth/logout", { method: "POST" })).status).toBe(200);

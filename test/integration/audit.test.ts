@@ -158,7 +158,7 @@ test("brute force leaves a line, a count and no typed name", async () => {
 });
 
 test("only its owner reads the log, which continues after a restart and has the actions before a crash", async () => {
-  await using server = await passwordServer("inline");
+  await using server = await passwordServer("inline", { asProcess: true });
   const audit = new AuditLog(server.controlDir);
   await logIn(server);
   await audit.of("login");
@@ -175,7 +175,7 @@ test("only its owner reads the log, which continues after a restart and has the 
 });
 
 test("changes of the log while the server is down are found, and stay recorded in it", async () => {
-  await using server = await passwordServer("inline");
+  await using server = await passwordServer("inline", { asProcess: true });
   const audit = new AuditLog(server.controlDir);
   await logIn(server);
   await audit.of("login");

@@ -247,7 +247,7 @@ test("status and health tell what runs without a server", async () => {
 });
 
 test("status and health tell how the server is, also when it is gone", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const installation = new Installation(server.controlDir);
   expect(JSON.parse((await installation.ttyhq(["status", "--json"])).stdout)).toMatchObject({
     controlDir: installation.directory,

@@ -204,7 +204,7 @@ describe("ttyhq attach", () => {
   });
 
   test("goes on by itself when the local server is killed", async () => {
-    await using server = await TestServer.start();
+    await using server = await TestServer.start({ asProcess: true });
     const installation = new Installation(server.controlDir);
     await using terminal = await Tmux.open(SIZE, installation.env);
     await terminal.enter(`$TTYHQ run -- ${INNER}`);
@@ -222,7 +222,7 @@ describe("ttyhq attach", () => {
   });
 
   test("says that the connection is lost, sends nothing meanwhile, and resumes by itself", async () => {
-    await using server = await TestServer.start();
+    await using server = await TestServer.start({ asProcess: true });
     const installation = new Installation(server.controlDir);
     await using terminal = await Tmux.open(SIZE, { ...installation.env, TTYHQ_URL: server.url });
     await terminal.enter(`env -u TTYHQ_CONTROL_DIR $TTYHQ run -- ${INNER}`);

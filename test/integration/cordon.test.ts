@@ -14,7 +14,7 @@ describe("a server", () => {
   let client: Client;
 
   beforeEach(async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ asProcess: true });
     client = server.client();
   });
   afterEach(() => server[Symbol.asyncDispose]());
@@ -89,7 +89,7 @@ describe("a machine of an HQ", () => {
   let fleet: TestFleet;
 
   beforeEach(async () => {
-    fleet = await TestFleet.start({ remotes: 2 });
+    fleet = await TestFleet.start({ asProcess: true, remotes: 2 });
   });
   afterEach(() => fleet[Symbol.asyncDispose]());
 

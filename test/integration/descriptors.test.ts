@@ -52,7 +52,7 @@ function crowd(port: number): Disposable & { readonly sockets: readonly Socket[]
 }
 
 test("a server without file descriptors keeps its connections, tells new ones, does not spin, and recovers", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const rest = new Rest(server);
   const { id } = await rest.run("stty -echo; while read line; do echo said $line; done");
   using socket = server.connect();
@@ -105,7 +105,7 @@ test("a server behind its own proxy logs that the proxy refuses connections", as
   await using authority = await OpensslAuthority.make();
   const origin = await proxyOrigin();
   const args = ["--proxy-client-ca", authority.certFile];
-  await using server = await proxiedServer({ origin, authority, args });
+  await using server = await proxiedServer({ origin, authority, args, asProcess: true });
   await limit(server.pid, (await openDescriptors(server.pid)) + ROOM);
   // The server's view of its limit may be a second old.
   await eventually(async () => {
@@ -116,7 +116,7 @@ test("a server behind its own proxy logs that the proxy refuses connections", as
 });
 
 test("a session host without file descriptors refuses new sessions with the way out; those that run go on", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const rest = new Rest(server);
   const { id } = await rest.run("stty -echo; echo ready; while read line; do echo said $line; done; exit 3");
   using socket = server.connect();
@@ -153,7 +153,7 @@ test("a session host without file descriptors refuses new sessions with the way 
 });
 
 test("a session host without file descriptors lives on when a program that ignores SIGTERM is to be killed, and kills it later", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const rest = new Rest(server);
   // Tenths of a second since SIGTERM.
   const { id } = await rest.run(

@@ -32,7 +32,10 @@ async function notReady(base: string): Promise<{ readonly status: number; readon
 }
 
 test("a server that is told to stop is not ready at once, goes on for the delay, sends its clients away, and ends with 0", async () => {
-  await using server = await TestServer.start({ args: [...OPEN, "--drain-delay", "8s", "--grace", "30s"] });
+  await using server = await TestServer.start({
+    asProcess: true,
+    args: [...OPEN, "--drain-delay", "8s", "--grace", "30s"],
+  });
   expect((await ask(server.url, "/api/ready")).json).toEqual({ status: "ready" });
   await using known = await greeted(server);
   const { id } = await server.client().create({ command: ["cat"] });
@@ -63,7 +66,7 @@ test("a server that is told to stop is not ready at once, goes on for the delay,
 });
 
 test("a VibeTunnel client is closed with 1001 and receives no unknown frame", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   await using old = await VibeTunnelClient.open(server.url);
   const { id } = await server.client().create({ command: ["cat"] });
   old.subscribe(id, 5);
@@ -80,7 +83,7 @@ test("a VibeTunnel client is closed with 1001 and receives no unknown frame", as
 });
 
 test("nobody new is let in while clients are sent away: 503 shutting_down, and requests are still answered", async () => {
-  await using server = await TestServer.start({ args: OPEN });
+  await using server = await TestServer.start({ asProcess: true, args: OPEN });
   await using stays = await greeted(server);
   const ended = server.kill("SIGTERM");
   await stays.frame(FrameType.GOAWAY);
@@ -93,7 +96,7 @@ test("nobody new is let in while clients are sent away: 503 shutting_down, and r
 });
 
 test("a download that is read is finished; the server waits for it", async () => {
-  await using server = await TestServer.start({ args: OPEN });
+  await using server = await TestServer.start({ asProcess: true, args: OPEN });
   const response = await startedDownload(server);
   const ended = server.kill("SIGTERM");
   await eventually(async () => server.log.includes("draining") || undefined, "the drain");
@@ -105,7 +108,7 @@ test("a download that is read is finished; the server waits for it", async () =>
 });
 
 test("an unread download is aborted at the end of the grace period, which is logged, and the exit code is 0", async () => {
-  await using server = await TestServer.start({ args: [...OPEN, "--grace", "3s"] });
+  await using server = await TestServer.start({ asProcess: true, args: [...OPEN, "--grace", "3s"] });
   const response = await startedDownload(server);
   expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
   expect(server.log).toContain("answers broken off: the grace period is over");
@@ -115,7 +118,7 @@ test("an unread download is aborted at the end of the grace period, which is log
 });
 
 test.each(["SIGTERM", "SIGINT"] as const)("%s while it drains ends it at once", async (second) => {
-  await using server = await TestServer.start({ args: [...OPEN, "--grace", "60s"] });
+  await using server = await TestServer.start({ asProcess: true, args: [...OPEN, "--grace", "60s"] });
   const response = await startedDownload(server);
   const { pid } = server;
   const ended = server.kill("SIGTERM");

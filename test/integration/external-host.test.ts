@@ -61,7 +61,7 @@ function controlDir() {
 
 test("a server that started first waits for its session host, and leaves it running when it ends", async () => {
   await using directory = await controlDir();
-  const starting = TestServer.start({ args: ARGS, controlDir: directory.path });
+  const starting = TestServer.start({ asProcess: true, args: ARGS, controlDir: directory.path });
   await using host = await Host.start(directory.path);
   await using server = await starting;
   expect(await server.hostPid()).toBe(host.pid);
@@ -80,7 +80,7 @@ test("a server that started first waits for its session host, and leaves it runn
 test("a server that lost its session host stays up, is not ready, starts no host, and uses the next one", async () => {
   await using directory = await controlDir();
   await using first = await Host.start(directory.path);
-  await using server = await TestServer.start({ args: ARGS, controlDir: directory.path });
+  await using server = await TestServer.start({ asProcess: true, args: ARGS, controlDir: directory.path });
   const rest = new Rest(server);
   await first.end("SIGKILL");
   const refusal = await eventually(async () => {
@@ -108,7 +108,11 @@ test("a server does not mistake a link to its own socket for that of its session
   const socket = join(sharedDir.path, "host.sock");
   const place = ["--host-socket", socket];
   await using first = await Host.start(directory.path, ...place);
-  await using server = await TestServer.start({ args: [...ARGS, ...place], controlDir: directory.path });
+  await using server = await TestServer.start({
+    asProcess: true,
+    args: [...ARGS, ...place],
+    controlDir: directory.path,
+  });
   const rest = new Rest(server);
   await first.end("SIGKILL");
   await rm(socket);
@@ -131,7 +135,7 @@ test("`ttyhq health --session-host` asks the session host, whatever the server d
   await using directory = await controlDir();
   const probe = ["health", "--session-host", "--control-dir", directory.path];
   await using host = await Host.start(directory.path);
-  await using server = await TestServer.start({ args: ARGS, controlDir: directory.path });
+  await using server = await TestServer.start({ asProcess: true, args: ARGS, controlDir: directory.path });
   server.signal("SIGSTOP");
   expect(await ttyhq([...probe, "--timeout", "25"])).toEqual({ code: 0, stdout: "", stderr: "" });
   expect(await ttyhq(["health", "--timeout", "1", "--control-dir", directory.path])).toMatchObject({
@@ -155,6 +159,7 @@ test("a server and its session host share the socket's folder alone: each keeps 
   const socket = join(sharedDir.path, "host", "host.sock");
   await using host = await Host.start(hosts.path, "--host-socket", socket);
   await using server = await TestServer.start({
+    asProcess: true,
     args: [...ARGS, "--host-socket", socket],
     controlDir: own.path,
   });

@@ -37,7 +37,7 @@ let rest: Rest;
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {
-  server = await TestServer.start({ args: UNLIMITED, env: CONTEXT });
+  server = await TestServer.start({ asProcess: true, args: UNLIMITED, env: CONTEXT });
   rest = new Rest(server);
 });
 afterAll(() => server[Symbol.asyncDispose]());

@@ -22,7 +22,7 @@ let server: TestServer;
 let sessionId: string;
 
 beforeAll(async () => {
-  server = await TestServer.start();
+  server = await TestServer.start({ asProcess: true });
   sessionId = (await server.client().create({ command: ["cat"] })).id;
 });
 

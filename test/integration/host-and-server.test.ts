@@ -30,7 +30,7 @@ async function commandOf(pid: number): Promise<readonly string[]> {
 }
 
 test("a second server on a control directory says so and ends; when the first is killed another one starts", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const { controlDir } = server;
   const { id } = await server.client().create({ command: ["cat"] });
   const host = await server.hostPid();
@@ -46,7 +46,7 @@ test("a second server on a control directory says so and ends; when the first is
 });
 
 test("after kill -9 of both, leftovers in the directory do no harm", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const { id, pid } = await server.client().create({ command: ["sh", "-c", "echo words; exec cat"] });
   await using socket = await RawSocket.open(server.url);
   socket.subscribe(id, { flags: Stdout });
@@ -67,7 +67,7 @@ test("after kill -9 of both, leftovers in the directory do no harm", async () =>
 });
 
 test("the host dies: every client of its sessions is told the exit, and the server starts another host", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const client = server.client();
   const { id } = await client.create({ command: ["sh", "-c", "echo words; exec cat"] });
   const kinds = [0, Stdout, Snapshots, Events, Stdout | Offsets | Events];
@@ -98,7 +98,7 @@ test("the host dies: every client of its sessions is told the exit, and the serv
 });
 
 test("a viewer that reads the past when the host dies gets all of it from the next host", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const client = server.client();
   const script = "stty -echo; seq 1 4000000; printf done; exec cat";
   const { id } = await client.create({ command: ["sh", "-c", script] });

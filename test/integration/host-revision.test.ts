@@ -28,7 +28,7 @@ async function nextVersion(directory: string): Promise<string> {
 }
 
 test("a server of another protocol revision refuses to start, says why, and leaves the sessions running", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-next-"));
   await using _directory = {
     [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),

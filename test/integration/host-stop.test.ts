@@ -30,7 +30,7 @@ test("SIGTERM to a host whose programs write at full speed leaves complete journ
 }, async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-host-stop-"));
   const start = join(folder.path, "start");
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const ids: string[] = [];
   for (let number = 0; number < PROGRAMS; number += 1) {
     ids.push((await server.client().create({ command: floodBehind(start) })).id);

@@ -12,7 +12,7 @@ const OPEN = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"
 const KIB = 1024;
 
 function keeping(what: string, args: readonly string[] = []): Promise<TestServer> {
-  return TestServer.start({ args: [...OPEN, ...args, "--keep-recordings", what] });
+  return TestServer.start({ asProcess: true, args: [...OPEN, ...args, "--keep-recordings", what] });
 }
 
 async function ended(server: TestServer, bytes: number): Promise<string> {

@@ -82,7 +82,7 @@ test("a wrong password and an unknown user are refused alike", async () => {
 });
 
 test("tokens outlive a restart of the server, and a logout outlives it too", async () => {
-  await using server = await passwordServer("inline");
+  await using server = await passwordServer("inline", { asProcess: true });
   const [kept, given] = [await logIn(server), await logIn(server)];
   const logout = await askAs(given, server, "/api/auth/logout", { method: "POST" });
   expect(logout.json).toEqual({ success: true, message: "Logged out successfully" });

@@ -15,7 +15,7 @@ let server: TestServer;
 let rest: Rest;
 
 beforeAll(async () => {
-  server = await TestServer.start();
+  server = await TestServer.start({ asProcess: true });
   rest = new Rest(server);
 });
 afterAll(() => server[Symbol.asyncDispose]());

@@ -28,7 +28,7 @@ const LINK = /log in with this link, once and within 10 minutes: (\S+)\s/;
 
 test("the program in docs/protocol.md follows a session over a kill -9 of the server", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-readme-"));
-  await using server = await TestServer.start({ args: ["--login-link"] });
+  await using server = await TestServer.start({ asProcess: true, args: ["--login-link"] });
   const [, program = ""] =
     /## A client in 25 lines\n[\s\S]*?```js\n([\s\S]*?)```/.exec(
       await readFile(join(ROOT, "docs/protocol.md"), "utf8"),

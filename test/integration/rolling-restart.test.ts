@@ -45,7 +45,7 @@ test("five restarts under output: each of six viewers has every byte once, and o
   timeout: 240_000,
 }, async () => {
   await using program = await PacedProgram.prepare(LINES, BYTES_PER_SECOND);
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const { id } = await server.client().create({ command: program.command });
   using viewers = viewersOf(program, server.url, id);
   await using stalled = await stalledViewer(server, id);
@@ -80,7 +80,7 @@ test("restarts of the HQ and of the remote under output: viewers at the HQ have 
   timeout: 240_000,
 }, async () => {
   await using program = await PacedProgram.prepare(LINES, BYTES_PER_SECOND);
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   const { id } = await fleet.create("worker-1", { command: program.command });
   using viewers = viewersOf(program, fleet.hq.url, id);
   const parts = [fleet.hq, fleet.remote("worker-1"), fleet.hq, fleet.remote("worker-1")];
@@ -95,7 +95,7 @@ test("restarts of the HQ and of the remote under output: viewers at the HQ have 
 test("somebody who types through restarts loses no key, sees none twice, and knows of each whether it arrived", {
   timeout: 240_000,
 }, async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const { id } = await server.client().create({ command: ["sh", "-c", "stty -echo; echo on; exec cat"] });
   using socket = server.connect();
   using follower = Follower.attach(socket, id);
@@ -125,7 +125,7 @@ test("somebody who types through restarts loses no key, sees none twice, and kno
 });
 
 test("a client that receives GOAWAY treats a short restart as planned", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   using socket = server.connect();
   await socket.opened(END_TIMEOUT_MS);
   // By then the server knows it from its HELLO, as one that understands GOAWAY.

@@ -8,7 +8,7 @@ import { askAs, logIn, PASSWORD, passwordServer, TOKEN_SECRET, USERNAME } from "
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
 
 test("sockets, secrets, logs and recordings are their owner's alone, in a directory that is so too", async () => {
-  await using server = await passwordServer("apart");
+  await using server = await passwordServer("apart", { asProcess: true });
   const token = await logIn(server);
   const { json } = await askAs(token, server, "/api/sessions", { body: { command: ["echo", "done"] } });
   using socket = server.connect(token);
@@ -35,7 +35,7 @@ test("sockets, secrets, logs and recordings are their owner's alone, in a direct
 });
 
 test("a control directory and a secret that others could read are closed when the server starts", async () => {
-  await using server = await passwordServer("inline");
+  await using server = await passwordServer("inline", { asProcess: true });
   const secret = join(server.controlDir, "jwt-secret");
   const before = await readFile(secret);
   await server.kill("SIGTERM");
@@ -50,7 +50,7 @@ test("a control directory and a secret that others could read are closed when th
 test("neither a session nor the session host has the server's variables", async () => {
   const passed = { TTYHQ_X: "mark-x", TTYHQ_TOKEN: "mark-token", SERVICE_PORT: "mark-kept" };
   const env = { TTYHQ_JWT_SECRET: TOKEN_SECRET, ...passed };
-  await using server = await passwordServer("apart", { env });
+  await using server = await passwordServer("apart", { asProcess: true, env });
   const token = await logIn(server);
   const request = { command: ["env"], env: { ASKED_FOR: "mark-asked" } };
   const { json } = await askAs(token, server, "/api/sessions", { body: request });

@@ -48,6 +48,7 @@ class Secrets {
 
 async function start(secrets: Secrets, format: string): Promise<TestServer> {
   return await TestServer.start({
+    asProcess: true,
     args: ["--debug", "--log-format", format, "--login-link", "--rate-limit-api", "0"],
     env: {
       SERVICE_USERNAME: "ada",

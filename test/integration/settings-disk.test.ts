@@ -16,7 +16,7 @@ import { TestServer } from "./harness/test-server.ts";
 
 test("settings on a full disk are as they were, whole, and can be changed when there is room again", async () => {
   await using disk = await SmallDisk.make(4 * 1024 * 1024);
-  await using server = await passwordServer("apart", { directory: disk.path });
+  await using server = await passwordServer("apart", { asProcess: true, directory: disk.path });
   const token = await logIn(server);
   const other = await logIn(server);
   const { json } = await askAs(token, server, "/api/sessions", { body: { command: ["cat"] } });
@@ -77,7 +77,11 @@ test("a logout that a full disk did not take is stored when the server stops, on
 
 test("an HQ with a full disk saves its remotes when there is space again", async () => {
   await using disk = await SmallDisk.make(4 * 1024 * 1024);
-  await using hq = await TestServer.start({ args: ["--no-auth", "--hq"], directory: disk.path });
+  await using hq = await TestServer.start({
+    asProcess: true,
+    args: ["--no-auth", "--hq"],
+    directory: disk.path,
+  });
   const makeRoom = await disk.fill();
   const body = { id: "id-a", name: "a", url: "http://127.0.0.1:9", token: "token-of-a" };
   expect((await ask(hq.url, "/api/remotes/register", { body })).status).toBe(200);

@@ -47,7 +47,10 @@ test("half a pair of name and password is no pair", async () => {
 
 test("a port in use is named, and its owner continues", async () => {
   await using directory = await scratch();
-  await using server = await TestServer.start({ args: ["--no-auth", "--session-host", "inline"] });
+  await using server = await TestServer.start({
+    asProcess: true,
+    args: ["--no-auth", "--session-host", "inline"],
+  });
   const { port } = new URL(server.url);
   const { code, stderr } = await ttyhq(["serve", ...OPEN, "--port", port, "--control-dir", directory.path]);
   expect([code, stderr]).toEqual([
@@ -103,7 +106,7 @@ test.each([["serve", "--no-auth"], ["session-host"], ["ls"], ["run", "true"]])(
 test("the longest control directory that is let through works", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "x".repeat(80 - directory.path.length - 1));
-  await using _server = await TestServer.start({ args: [...OPEN, "--control-dir", path] });
+  await using _server = await TestServer.start({ asProcess: true, args: [...OPEN, "--control-dir", path] });
   expect(await ttyhq(["ls", "--json", "--control-dir", path])).toEqual({
     code: 0,
     stdout: "[]\n",
@@ -114,7 +117,7 @@ test("the longest control directory that is let through works", async () => {
 test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   "%s ends sockets and streams, and the server with 0, but no session",
   async (signal) => {
-    await using server = await TestServer.start();
+    await using server = await TestServer.start({ asProcess: true });
     const { json: session } = await ask(server.url, "/api/sessions", { body: { command: ["cat"] } });
     const hostPid = await server.hostPid();
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
@@ -136,7 +139,7 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
 );
 
 test("SIGTERM to the session host ends its programs in order, notifies their viewers, and the server starts another", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const client = server.client();
   // It takes its time, which an early second host would take for a crash.
   const script =
@@ -162,7 +165,7 @@ test("SIGTERM to the session host ends its programs in order, notifies their vie
 });
 
 test("a request that came before the SIGTERM is answered, later ones find nobody", async () => {
-  await using server = await TestServer.start({ args: OPEN });
+  await using server = await TestServer.start({ asProcess: true, args: OPEN });
   const headers = { "content-type": "application/json", "content-length": 2 };
   const outgoing = request(`${server.url}/api/auth/token`, { method: "POST", headers, agent: false });
   const answered = headOf(outgoing);
@@ -179,7 +182,7 @@ test("a request that came before the SIGTERM is answered, later ones find nobody
 });
 
 test("a second SIGTERM ends it at once", async () => {
-  await using server = await TestServer.start({ args: OPEN });
+  await using server = await TestServer.start({ asProcess: true, args: OPEN });
   // A client that never answers the close delays the first one.
   const { socket } = await openSocket(server.url);
   if (socket === undefined) throw new Error("not let in");
@@ -229,9 +232,9 @@ async function refusesConnections(port: number): Promise<void> {
 }
 
 test("plain HTTP beyond loopback is warned of at the start, and on loopback it is not", async () => {
-  await using wide = await TestServer.start({ args: [...OPEN, "--bind", "0.0.0.0"] });
+  await using wide = await TestServer.start({ asProcess: true, args: [...OPEN, "--bind", "0.0.0.0"] });
   await wide.logged("plain HTTP");
-  await using narrow = await TestServer.start({ args: OPEN });
+  await using narrow = await TestServer.start({ asProcess: true, args: OPEN });
   await narrow.logged("server listening");
   expect(narrow.log).not.toContain("plain HTTP");
 });

@@ -20,7 +20,7 @@ test("kill -9 of the server again and again during a flood of output: no byte is
   timeout: 480_000,
 }, async () => {
   await using program = await PacedProgram.prepare(LINES, BYTES_PER_SECOND);
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const { id, pid } = await server.client().create({ command: program.command });
   const viewers = Array.from({ length: VIEWERS }, () => new HashingViewer(server.url, id));
   using _viewers = {

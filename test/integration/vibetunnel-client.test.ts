@@ -191,7 +191,7 @@ test("failures are reported with a message", async () => {
 });
 
 test("after the server was killed it comes back by itself, and its terminal is whole again", async () => {
-  await using other = await TestServer.start();
+  await using other = await TestServer.start({ asProcess: true });
   const { id } = await other.client().create({ command: ["cat"] });
   await using client = await VibeTunnelClient.open(other.url);
   client.subscribe(id, WEB);

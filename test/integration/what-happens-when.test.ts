@@ -27,7 +27,7 @@ async function socketTo(url: string): Promise<SessionSocket> {
 }
 
 test("the network drops: the viewer resumes at the byte, and input meanwhile is refused", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   await using network = await CutProxy.open(Number(new URL(server.url).port));
   const client = server.client();
   const { id } = await client.create({ command: ["cat"] });
@@ -49,7 +49,7 @@ test("the network drops: the viewer resumes at the byte, and input meanwhile is 
 });
 
 test("the machine reboots: the next start lists running sessions as lost, with their output", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const before = server.client();
   const session = await before.create({ command: ["cat"], name: "before the crash" });
   using socket = await socketTo(server.url);
@@ -69,7 +69,7 @@ test("the machine reboots: the next start lists running sessions as lost, with t
 });
 
 test("a viewer is slow: it gets the screen when it reads again; program and other viewers did not wait", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const client = server.client();
   // Longer than a viewer may read nothing and still count as merely distant.
   const script = "read go; yes | head -c 12000000; sleep 1; echo done; cat";

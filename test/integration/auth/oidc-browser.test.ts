@@ -11,7 +11,7 @@ test("somebody opens the page, signs in at the provider, works in a terminal, an
   const { provider, origin } = stage();
   // The server's own user.
   provider.person = { sub: "1", preferred_username: "server", name: "Ada Lovelace" };
-  await using chromium = await Chromium.start();
+  await using chromium = await Chromium.ofProcess();
   // A test certificate authority.
   await using driver = await chromium.open(origin, { ignoreHTTPSErrors: true });
   const { page } = driver;
@@ -36,7 +36,7 @@ test("somebody opens the page, signs in at the provider, works in a terminal, an
 
 test("no script of another page reads what the proxy keeps in the browser", async () => {
   const { origin } = stage();
-  await using chromium = await Chromium.start();
+  await using chromium = await Chromium.ofProcess();
   await using driver = await chromium.open(origin, { ignoreHTTPSErrors: true });
   const { page } = driver;
   for (const name of ["Sign in (login)", "Sign in (consent)"])

@@ -262,7 +262,7 @@ test("the file that lists the links holds nothing that opens a session, and is t
 });
 
 test("links, and what was revoked of them, survive a restart of the server", async () => {
-  await using own = await people.server();
+  await using own = await people.server({ asProcess: true });
   const me = Person.named(own, people.one);
   const session = await me.start({ command: ["cat"], cwd: "/" });
   const path = `/api/sessions/${session.id}`;
@@ -326,7 +326,7 @@ function joined(admin: Person): Promise<string> {
 }
 
 test("a link whose creator may not log in any more opens nothing", async () => {
-  await using before = await people.server();
+  await using before = await people.server({ asProcess: true });
   const [one, other] = [people.one, people.other].map((name) => Person.named(before, name));
   if (one === undefined || other === undefined) throw new Error("nobody");
   const links = await Promise.all(

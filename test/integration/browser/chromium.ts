@@ -42,17 +42,30 @@ const ARGS = [
   `--disable-features=${[...UNNEEDED, ...DISABLED_BY_PLAYWRIGHT].join(",")}`,
 ];
 
-/** Disposal closes it with all its pages. */
+let processBrowser: Promise<Browser> | undefined;
+
+/** Disposal closes all its pages. */
 export class Chromium implements AsyncDisposable {
   readonly #browser: Browser;
+  readonly #scope = new AsyncDisposableStack();
 
   private constructor(browser: Browser) {
     this.#browser = browser;
   }
 
+  /** Disposal ends the browser as well. */
   static async start(more: readonly string[] = []): Promise<Chromium> {
-    const args = [...ARGS, ...more];
-    return new Chromium(await chromium.launch({ executablePath: await findChromium(), args }));
+    const started = new Chromium(await launch(more));
+    started.#scope.defer(() => started.#browser.close());
+    return started;
+  }
+
+  /** The browser of this process, with which it ends: a start costs as much CPU time as several pages. */
+  static async ofProcess(): Promise<Chromium> {
+    processBrowser ??= launch().then((browser) =>
+      browser.on("disconnected", () => (processBrowser = undefined)),
+    );
+    return new Chromium(await processBrowser);
   }
 
   /** A page in a profile of its own. */
@@ -62,14 +75,19 @@ export class Chromium implements AsyncDisposable {
       colorScheme: "dark",
       ...options,
     });
+    this.#scope.defer(() => context.close());
     const page = await context.newPage();
     await page.goto(url);
     return new PageDriver(page);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#browser.close();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#scope.disposeAsync();
   }
+}
+
+async function launch(more: readonly string[] = []): Promise<Browser> {
+  return await chromium.launch({ executablePath: await findChromium(), args: [...ARGS, ...more] });
 }
 
 async function findChromium(): Promise<string> {

@@ -1,8 +1,9 @@
 // A person's use of SSH keys on the login page.
+
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { TestServer } from "../harness/test-server.ts";
 import type { PageDriver } from "./page-driver.ts";
-import type { ServerProcess } from "./server-process.ts";
 
 export class KeyDesk {
   readonly driver: PageDriver;
@@ -56,8 +57,8 @@ export class KeyDesk {
 }
 
 /** Lets the server's own user log in with these keys, too. */
-export async function authorize(server: ServerProcess, ...lines: readonly string[]): Promise<void> {
-  const folder = join(server.home, ".ssh");
+export async function authorize(server: TestServer, ...lines: readonly string[]): Promise<void> {
+  const folder = join(server.controlDir, ".ssh");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await appendFile(join(folder, "authorized_keys"), `${lines.join("\n")}\n`, { mode: 0o600 });
 }

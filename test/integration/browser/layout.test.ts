@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
+import { createSession } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
 const Clients = z.array(z.object({ subscriptions: z.array(z.string()) }));
@@ -11,7 +12,8 @@ const stage = useStage();
 
 /** A shell that prints its name and waits. */
 async function shell(name: string): Promise<string> {
-  return await stage().server.create(
+  return await createSession(
+    stage().server,
     ["env", `PS1=${name}> `, "bash", "--norc", "--noprofile", "-i"],
     `${name} shell`,
   );

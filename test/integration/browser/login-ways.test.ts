@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Chromium } from "./chromium.ts";
 import { IdentityProxy } from "./identity-proxy.ts";
 import type { PageDriver } from "./page-driver.ts";
-import { ServerProcess } from "./server-process.ts";
+import { startPageServer } from "./page-server.ts";
 
 const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>';
@@ -26,7 +26,7 @@ async function offered({ page }: PageDriver): Promise<Readonly<Record<string, nu
 }
 
 test("without --enable-ssh-keys nothing is seen of keys, not even of those that are there", async () => {
-  await using server = await ServerProcess.start({ flags: [], env: ACCOUNT });
+  await using server = await startPageServer({ flags: [], env: ACCOUNT });
   await using driver = await chromium.open(server.url);
   expect(await offered(driver)).toEqual({ choice: 0, password: 1, keys: 0 });
   const key = {
@@ -42,13 +42,13 @@ test("without --enable-ssh-keys nothing is seen of keys, not even of those that 
 });
 
 test("with --disallow-user-password there is no password to be asked for", async () => {
-  await using server = await ServerProcess.start({ flags: ["--disallow-user-password"] });
+  await using server = await startPageServer({ flags: ["--disallow-user-password"] });
   await using driver = await chromium.open(server.url);
   expect(await offered(driver)).toEqual({ choice: 0, password: 0, keys: 2 });
 });
 
 test("a page without the browser's cryptography says why, and how to get it", async () => {
-  await using server = await ServerProcess.start({ flags: ["--enable-ssh-keys"], env: ACCOUNT });
+  await using server = await startPageServer({ flags: ["--enable-ssh-keys"], env: ACCOUNT });
   const { port } = new URL(server.url);
   await using driver = await chromium.open(`http://ttyhq.test:${port}`);
   await driver.page.getByLabel("With a key").check();
@@ -64,7 +64,7 @@ test("a page without the browser's cryptography says why, and how to get it", as
 
 test("a user of a proxy is admitted at once, without a token, and has no log out", async () => {
   const flags = ["--enable-proxy-serve", "--proxy-external"];
-  await using server = await ServerProcess.start({ flags, env: ACCOUNT });
+  await using server = await startPageServer({ flags, env: ACCOUNT });
   await using proxy = await IdentityProxy.start(server.url);
   proxy.login = "ada";
   await using driver = await chromium.open(proxy.url);
@@ -88,7 +88,7 @@ test("a user of a proxy is admitted at once, without a token, and has no log out
 
 test("one request that a proxy did not identify neither logs its user out nor ends the connection", async () => {
   const flags = ["--enable-proxy-serve", "--proxy-external"];
-  await using server = await ServerProcess.start({ flags, env: ACCOUNT });
+  await using server = await startPageServer({ flags, env: ACCOUNT });
   await using proxy = await IdentityProxy.start(server.url);
   proxy.login = "ada";
   await using driver = await chromium.open("about:blank");
@@ -113,7 +113,7 @@ test("one request that a proxy did not identify neither logs its user out nor en
 
 test("a user of a proxy is shown by name and picture, without a referrer for other sites", async () => {
   const flags = ["--enable-proxy-serve", "--proxy-external", "--allow-user", "ada@example.com"];
-  await using server = await ServerProcess.start({ flags, env: ACCOUNT });
+  await using server = await startPageServer({ flags, env: ACCOUNT });
   await using proxy = await IdentityProxy.start(server.url);
   proxy.login = "ada@example.com";
   proxy.more = { "proxy-user-name": "Ada Lovelace", "proxy-user-profile-pic": "https://pictures.test/ada" };
@@ -136,14 +136,14 @@ test("a user of a proxy is shown by name and picture, without a referrer for oth
 });
 
 test("with --allow-local-bypass a browser on the same machine is in at once", async () => {
-  await using server = await ServerProcess.start({ flags: ["--allow-local-bypass"], env: ACCOUNT });
+  await using server = await startPageServer({ flags: ["--allow-local-bypass"], env: ACCOUNT });
   await using driver = await chromium.open(server.url);
   await driver.startShell();
   expect(await driver.button("Log out").count()).toBe(0);
 });
 
 test("the picture of the user is shown, and nothing where there is none", async () => {
-  await using server = await ServerProcess.start({ flags: ["--enable-ssh-keys"], env: ACCOUNT });
+  await using server = await startPageServer({ flags: ["--enable-ssh-keys"], env: ACCOUNT });
   await using driver = await chromium.open(server.url);
   const avatar = driver.page.locator("img.avatar");
   await driver.page.getByLabel("User").fill("ada");

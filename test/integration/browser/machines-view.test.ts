@@ -8,7 +8,7 @@ import type { PageDriver } from "./page-driver.ts";
 const scope = new AsyncDisposableStack();
 let chromium: Chromium;
 beforeAll(async () => {
-  chromium = scope.use(await Chromium.start());
+  chromium = scope.use(await Chromium.ofProcess());
 });
 afterAll(() => scope.disposeAsync());
 

@@ -12,13 +12,13 @@ import type { PageDriver } from "./page-driver.ts";
 const scope = new AsyncDisposableStack();
 let chromium: Chromium;
 beforeAll(async () => {
-  chromium = scope.use(await Chromium.start());
+  chromium = scope.use(await Chromium.ofProcess());
 });
 afterAll(() => scope.disposeAsync());
 
 /** An HQ with these machines, and its page listing all of them. */
 async function open(...names: readonly string[]) {
-  const fleet = await TestFleet.start({ remotes: 0 });
+  const fleet = await TestFleet.start({ asProcess: true, remotes: 0 });
   const page = await chromium.open(fleet.hq.url);
   for (const name of names) {
     await fleet.add(name);
@@ -65,7 +65,10 @@ test("an HQ without machines says how to add one, and that command makes one joi
   const command = (await page.page.locator(".command pre").textContent()) ?? "";
   const [program, serve, ...args] = command.split(/[\s\\]+/);
   expect([program, serve]).toEqual(["ttyhq", "serve"]);
-  await using _machine = await TestServer.start({ args: ["--no-auth", ...args, "--name", "newcomer"] });
+  await using _machine = await TestServer.start({
+    asProcess: true,
+    args: ["--no-auth", ...args, "--name", "newcomer"],
+  });
   await machine(page, "newcomer").waitFor();
   // A single machine needs no choice.
   await page.start("sleep 1000", { name: "its session" });
@@ -94,7 +97,7 @@ test("sessions stand under their machines, and a new one runs on the machine tha
 });
 
 test("an HQ with sessions of its own has them first, as local", async () => {
-  await using fleet = await TestFleet.start({ remotes: 1, hqArgs: ["--hq-sessions"] });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 1, hqArgs: ["--hq-sessions"] });
   await using page = await chromium.open(fleet.hq.url);
   await machine(page, "worker-1").waitFor();
   await page.start("sleep 1000", { name: "at home", machine: "local" });
@@ -103,7 +106,7 @@ test("an HQ with sessions of its own has them first, as local", async () => {
 });
 
 test("a guest whose link is opened while the machine is away is told so, and sees the session when it is back", async () => {
-  await using fleet = await TestFleet.start({ isGuarded: true });
+  await using fleet = await TestFleet.start({ asProcess: true, isGuarded: true });
   const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "echo here; cat"] });
   const share = NewShare.parse((await fleet.ask(`/api/sessions/${id}/share`, { body: {} })).json);
   await fleet.remote("worker-1").kill("SIGTERM");

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
+import { createSession } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
 const COUNT = 60;
@@ -12,12 +13,12 @@ const stage = useStage();
 beforeAll(async () => {
   const { server } = stage();
   const start = async (number: number): Promise<void> =>
-    void (await server.create(["sleep", "1000"], `worker ${number}`));
+    void (await createSession(server, ["sleep", "1000"], `worker ${number}`));
   for (let number = 1; number <= COUNT; number += 4) {
     await Promise.all([0, 1, 2, 3].map((more) => start(number + more)));
   }
-  await server.create(["false"], "broken build");
-  await server.create(["cat"], "web server");
+  await createSession(server, ["false"], "broken build");
+  await createSession(server, ["cat"], "web server");
 });
 
 /** The drawn names in the list. */
@@ -142,7 +143,7 @@ test("a session that starts meanwhile does not change the choice among those fou
   await page.page.keyboard.press("ArrowDown");
   await expect.poll(() => chosen.textContent()).not.toBe(first);
   const before = await chosen.textContent();
-  await server.create(["cat"], "started meanwhile");
+  await createSession(server, ["cat"], "started meanwhile");
   await found.getByRole("option", { name: "started meanwhile" }).waitFor();
   expect(await chosen.textContent()).toBe(before);
 });
@@ -151,7 +152,7 @@ test("previews show the screens in sight as they change, and each leads to its s
   const { server, chromium } = stage();
   const fill = (colour: string): string => `printf '\\033[48;2;${colour}m\\033[2J'`;
   const program = `${fill("200;10;10")}; read line; ${fill("10;10;200")}; read line`;
-  const id = await server.create(["sh", "-c", program], "traffic light");
+  const id = await createSession(server, ["sh", "-c", program], "traffic light");
   await using page = await chromium.open(`${server.url}/#/previews`);
   const previews = page.page.getByRole("region", { name: "Previews" });
   await previews.getByRole("link", { name: "traffic light" }).waitFor();
@@ -224,7 +225,10 @@ test("a hidden tab gets no previews until it is visible again", async () => {
 
 test("ending all shown sessions removes none that has ended while its request waited", async () => {
   const { server, chromium } = stage();
-  const [id] = [await server.create(["cat"], "bulk one"), await server.create(["cat"], "bulk two")];
+  const [id] = [
+    await createSession(server, ["cat"], "bulk one"),
+    await createSession(server, ["cat"], "bulk two"),
+  ];
   await using page = await chromium.open(server.url);
   const status = async (): Promise<unknown> => (await ask(server.url, `/api/sessions/${id}`)).json.status;
   let isLimited = true;

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { PageDriver } from "./page-driver.ts";
+import { createSession } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
@@ -49,8 +50,9 @@ test("events of a hidden session cause a notification, and a click opens the ses
   await expect.poll(async () => (await shown(page)).length).toBe(3);
   await page.button("Close").click();
   const ring = ["sh", "-c", "read x; printf '\\a'; read x"];
-  const seen = await server.create(ring, "seen");
-  const other = await server.create(
+  const seen = await createSession(server, ring, "seen");
+  const other = await createSession(
+    server,
     ["sh", "-c", "read x; printf '\\033]777;notify;Build;a\\342\\200\\256b\\007'; exit 3"],
     "other",
   );
@@ -60,7 +62,7 @@ test("events of a hidden session cause a notification, and a click opens the ses
   await page.page.keyboard.press("Enter");
   await expect.poll(() => page.page.locator(".bell-flash").count()).toBe(1);
   // The event of the bell may come after the output: this one comes after both.
-  await server.create(["cat"], "after the bell");
+  await createSession(server, ["cat"], "after the bell");
   await page.page.getByRole("navigation").getByText("after the bell").waitFor();
   // A hidden tab shows no session.
   await page.page.keyboard.press("Control+Shift+ArrowLeft");

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { ttyhq } from "../harness/command.ts";
 import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
-import { ServerProcess } from "./server-process.ts";
+import { startPageServer } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
 const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
@@ -191,7 +191,7 @@ test("its stored form is readable only by its owner, and contains no code", asyn
 
 test("where a second factor is required, an administrator's code and the password make the first one", async () => {
   const { chromium } = stage();
-  await using server = await ServerProcess.start({ env: ACCOUNT, flags: ["--require-second-factor"] });
+  await using server = await startPageServer({ env: ACCOUNT, flags: ["--require-second-factor"] });
   await using driver = await chromium.open(siteOf(server));
   await authenticator(driver);
   await enterPassword(driver);

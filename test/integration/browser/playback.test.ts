@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
+import { createSession } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
@@ -191,7 +192,10 @@ async function recorded(id: string): Promise<string> {
 
 test("leaving a recording keeps the panes that were opened beside it", async () => {
   const { server, chromium } = stage();
-  const [played, beside] = [await server.create(["true"], "played"), await server.create(["true"], "beside")];
+  const [played, beside] = [
+    await createSession(server, ["true"], "played"),
+    await createSession(server, ["true"], "beside"),
+  ];
   await using page = await chromium.open(`${server.url}/#/s/${played}?t=0`);
   await page.phase("ended");
   await page.button("Play").waitFor();

@@ -5,9 +5,10 @@ import { expect, test } from "vitest";
 import { bestTime } from "../harness/best-time.ts";
 import { ask } from "../harness/http.ts";
 import { countedText, goesOn, startCounting } from "./counting.ts";
+import { createSession } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
-const stage = useStage();
+const stage = useStage({ asProcess: true });
 
 test("after the server was killed the terminal continues at the byte, and input of the meantime does not arrive", async () => {
   const { server, chromium } = stage();
@@ -29,7 +30,7 @@ test("after the server was killed the terminal continues at the byte, and input 
   await page.page.getByText("What you type is not sent.").waitFor();
   // Its content stays readable.
   expect(await page.text()).toContain("\nline-10\n");
-  await server.start();
+  await server.restart();
   await page.connection("open");
   await page.page.getByText("No connection.").waitFor({ state: "detached" });
   await goesOn(page);
@@ -53,8 +54,8 @@ test("a restart in good order shows nothing for a while, and the terminal goes o
     };
     look();
   }))`);
-  await server.stop();
-  await server.start();
+  await server.kill("SIGTERM");
+  await server.restart();
   await page.connection("open");
   await goesOn(page);
   const said = await page.page.evaluate("quiet");
@@ -137,7 +138,7 @@ test("a session that ended while the server was away shows how it ended", async 
   await server.kill();
   await page.connection("waiting");
   await writeFile(join(folder.path, "go"), "");
-  await server.start();
+  await server.restart();
   await page.phase("ended");
   await page.shows(/^waiting\nover\n/);
   await page.page.getByText("Ended with code 5").waitFor();
@@ -155,7 +156,7 @@ test("a program's queries during an outage are not answered afterwards", async (
   await page.connection("waiting");
   await writeFile(go, "");
   await expect.poll(() => access(asked).then(() => true)).toBe(true);
-  await server.start();
+  await server.restart();
   await page.connection("open");
   await page.enter("echo clean-$((1 + 1))");
   await page.shows(/\nready> echo clean-\$\(\(1 \+ 1\)\)\nclean-2\n/);
@@ -166,7 +167,7 @@ test("a program's queries are answered after the server was away while the page 
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
   const go = join(folder.path, "go");
   const program = `until test -e ${go}; do sleep 0.05; done; stty raw -echo; printf '\\033[6n'; head -c 6 >/dev/null; stty sane; echo; echo answered`;
-  const id = await server.create(["sh", "-c", program], "asks");
+  const id = await createSession(server, ["sh", "-c", program], "asks");
   await using page = await chromium.open("about:blank");
   const permitted = Promise.withResolvers<void>();
   await page.page.route("**/api/auth/verify", async (route) => {
@@ -179,7 +180,7 @@ test("a program's queries are answered after the server was away while the page 
   await page.connection("open");
   await server.kill();
   await page.connection("waiting");
-  await server.start();
+  await server.restart();
   await page.connection("open");
   permitted.resolve();
   await page.phase("running");

@@ -39,7 +39,7 @@ beforeAll(async () => {
   ];
   const args = ["--hq", "--hq-sessions", "--no-hq-auth", ...roles];
   server = scope.use(await people.server({ args, others: [viewer] }));
-  chromium = scope.use(await Chromium.start());
+  chromium = scope.use(await Chromium.ofProcess());
   const owner = Person.named(server, people.one);
   const remoteId = (await owner.ask("/api/remotes")).json[0]?.id ?? "local";
   await owner.start({ command: ["true"], cwd: "/", remoteId });

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { ask } from "../harness/http.ts";
+import { createSession } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
@@ -60,7 +61,7 @@ test("a session whose host was killed is said to be lost, at once and after a re
     };
     look();
   }))`);
-  await server.killSessionHost();
+  await server.killHost();
   expect(await page.page.evaluate("said")).toContain("The session host ended");
   await page.page.getByRole("navigation").getByText("lost").waitFor();
   await page.page.reload();
@@ -134,8 +135,8 @@ test("the list of every window follows what happens in another one", async () =>
 test("the session that is open is scrolled into view in the list, which shows long names whole on hover", async () => {
   const { server, chromium } = stage();
   const name = "a long name of which the list shows the beginning, like that of many another one";
-  const id = await server.create(["sleep", "1000"], `${name} 0`);
-  for (const number of [1, 2, 3, 4]) await server.create(["sleep", "1000"], `${name} ${number}`);
+  const id = await createSession(server, ["sleep", "1000"], `${name} 0`);
+  for (const number of [1, 2, 3, 4]) await createSession(server, ["sleep", "1000"], `${name} ${number}`);
   await using page = await chromium.open(`${server.url}/#/s/${id}`, {
     viewport: { width: 900, height: 300 },
   });

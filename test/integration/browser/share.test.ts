@@ -1,7 +1,7 @@
 // Links to one session: created, followed by a guest, revoked.
 import { expect, test } from "vitest";
 import type { PageDriver } from "./page-driver.ts";
-import { ServerProcess } from "./server-process.ts";
+import { startPageServer } from "./page-server.ts";
 import { ACCOUNT, openOwner } from "./session-owner.ts";
 import { useStage } from "./stage.ts";
 
@@ -137,7 +137,7 @@ test("a link that works on this machine only says so, and one of a public URL le
   await owner.page.getByText(caution).waitFor();
 
   const flags = ["--public-url", "https://term.example.com"];
-  await using server = await ServerProcess.start({ env: ACCOUNT, flags });
+  await using server = await startPageServer({ env: ACCOUNT, flags });
   await using behindProxy = await openOwner({ ...stage(), server });
   expect(await share(behindProxy, "View only")).toMatch(/^https:\/\/term\.example\.com\/#share=/);
   expect(await behindProxy.page.getByText(caution).count()).toBe(0);

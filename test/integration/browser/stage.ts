@@ -1,17 +1,18 @@
 // A server and a browser for the tests of one file.
 import { afterAll, beforeAll } from "vitest";
+import type { TestServer } from "../harness/test-server.ts";
 import { Chromium } from "./chromium.ts";
-import { ServerProcess, type ServerProcessOptions } from "./server-process.ts";
+import { type PageServerOptions, startPageServer } from "./page-server.ts";
 
-export type Stage = { readonly server: ServerProcess; readonly chromium: Chromium };
+export type Stage = { readonly server: TestServer; readonly chromium: Chromium };
 
 /** Starts both before the tests of the file and ends them afterwards; the returned function is for use within tests. */
-export function useStage(options: ServerProcessOptions = {}): () => Stage {
+export function useStage(options: PageServerOptions = {}): () => Stage {
   const scope = new AsyncDisposableStack();
   let stage: Stage | undefined;
   beforeAll(async () => {
-    const server = scope.use(await ServerProcess.start(options));
-    const chromium = scope.use(await Chromium.start());
+    const server = scope.use(await startPageServer(options));
+    const chromium = scope.use(await Chromium.ofProcess());
     stage = { server, chromium };
   });
   afterAll(() => scope.disposeAsync());

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { ask } from "../harness/http.ts";
+import { createSession } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
@@ -14,7 +15,7 @@ test("switching between 20 sessions leaves no terminals, sockets, subscriptions 
   const ids = await Promise.all(
     // With a cursor that the program makes blink.
     Array.from({ length: SESSIONS }, (_, number) =>
-      server.create(["sh", "-c", `printf '\\033[1 qsession-${number}\\n'; exec sleep 1000`], ""),
+      createSession(server, ["sh", "-c", `printf '\\033[1 qsession-${number}\\n'; exec sleep 1000`], ""),
     ),
   );
   await using page = await chromium.open(server.url);

@@ -16,7 +16,7 @@ let chromium: Chromium;
 beforeAll(async () => {
   people = scope.use(await People.make());
   server = scope.use(await people.server());
-  chromium = scope.use(await Chromium.start());
+  chromium = scope.use(await Chromium.ofProcess());
 });
 afterAll(() => scope.disposeAsync());
 

@@ -13,7 +13,7 @@ let room: GitRoom;
 let fleet: TestFleet;
 
 beforeAll(async () => {
-  chromium = scope.use(await Chromium.start());
+  chromium = scope.use(await Chromium.ofProcess());
   room = scope.use(await GitRoom.make());
   fleet = scope.use(await TestFleet.start());
 });

@@ -106,7 +106,7 @@ test("a login ends with its PAM process, and other logins continue", async () =>
 });
 
 test("the page asks, in a field for one-time codes", async () => {
-  await using chromium = await Chromium.start();
+  await using chromium = await Chromium.ofProcess();
   await using driver = await chromium.open(container.url);
   const { page } = driver;
   const begin = async (): Promise<void> => {

@@ -182,7 +182,7 @@ asRoot(
   async () => {
     await using people = await People.make();
     await using repository = await UsersRepository.of(people.one);
-    await using server = await people.server();
+    await using server = await people.server({ asProcess: true });
     const { path, tree, account } = repository;
     const one = Person.named(server, people.one);
     await follow(one, repository);

@@ -36,7 +36,7 @@ const hooksOf = (repository: FollowRepository): Promise<string[]> =>
 
 test("a commit reaches the other tree, by hooks and by git's own files, and after a restart of the server", async () => {
   await using repository = await FollowRepository.make({ main: "it's a répo" });
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const { main, tree } = repository;
   expect(await ttyhq(server, tree.path, "follow")).toContain("Follow mode enabled");
   await tree.commit("one.txt", "one\n");

@@ -21,9 +21,10 @@ const isRoot = process.getuid?.() === 0;
 type Lists = { readonly list: () => Promise<readonly SessionRecord[]> };
 
 /** A server that counts its gits, with a client and the server events. */
-async function counted(room: GitRoom) {
+async function counted(room: GitRoom, asProcess = false) {
   const { path, runs } = await countingGit(room);
-  const server = await TestServer.start({ env: { ...room.env, PATH: `${path}:${room.env.PATH}` } });
+  const env = { ...room.env, PATH: `${path}:${room.env.PATH}` };
+  const server = await TestServer.start({ asProcess, env });
   const socket = server.connect();
   const events = ServerEvents.of({ watch: (listener) => socket.subscribeGlobal(listener) });
   await events.first(({ type }) => type === "connected");
@@ -108,7 +109,7 @@ test("a session outside a repository has none of the fields", async () => {
 
 test("with the last session nothing is watched; one that has ended keeps its branch, a restart included", async () => {
   await using room = await GitRoom.make();
-  await using place = await counted(room);
+  await using place = await counted(room, true);
   const watches = async (): Promise<number> => {
     const pids = await gitWorkers(place.server.controlDir);
     return (await Promise.all(pids.map(watchesOf))).reduce((sum, one) => sum + one, 0);
@@ -138,7 +139,7 @@ test("a repository that is deleted takes its status along", async () => {
 
 test("an HQ has the status of its remotes' sessions, is told of changes, and asks no git itself", async () => {
   await using room = await GitRoom.make();
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   await using events = await fleet.events();
   const repository = await room.repository();
   const tree = await room.worktree(repository, "side");

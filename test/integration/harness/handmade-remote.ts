@@ -30,6 +30,7 @@ export const startHq = (
   env: Readonly<Record<string, string>> = {},
 ): Promise<TestServer> =>
   TestServer.start({
+    asProcess: true,
     args: ["--hq", "--no-basic-join", ...NO_LIMITS, ...args],
     env: { ...HQ_ENV, ...env },
   });

@@ -17,7 +17,7 @@ const lines = (count: number): string =>
 /** A server on a disk of its own, with a printing session and a viewer. */
 export async function startPrinter(disk: { readonly path: string }) {
   await using stack = new AsyncDisposableStack();
-  const server = stack.use(await TestServer.start({ directory: disk.path }));
+  const server = stack.use(await TestServer.start({ asProcess: true, directory: disk.path }));
   const rest = new Rest(server);
   const { id } = await rest.run(PRINTER);
   const live = stack.use(Follower.attach(stack.use(server.connect()), id));

@@ -17,13 +17,15 @@ export async function proxiedServer(options: {
   readonly authority: OpensslAuthority;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly asProcess?: boolean;
 }): Promise<TestServer> {
-  const { origin, authority, args, env } = options;
+  const { origin, authority, args, env, asProcess = false } = options;
   const { certFile, keyFile } = await authority.issue({ subject: "/CN=localhost", names: "DNS:localhost" });
   const port = new URL(origin).port;
   const tls = ["--tls-cert", certFile, "--tls-key", keyFile];
   const proxy = ["--enable-proxy-serve", "--proxy-listen", `127.0.0.1:${port}`, "--proxy-url", origin];
   return await Server.start({
+    asProcess,
     args: ["--session-host", "inline", ...LIMITS, ...tls, ...proxy, ...args],
     env: {
       SERVICE_USERNAME: "server",

@@ -31,6 +31,8 @@ export type TestFleetOptions = {
   readonly hqEnv?: Readonly<Record<string, string>>;
   /** The program of all initial processes; by default this version's. */
   readonly main?: string;
+  /** For tests that kill servers, or are about their processes. */
+  readonly asProcess?: boolean | undefined;
   /** Whether the HQ reaches the remotes through tunnels. */
   readonly dials?: boolean;
 };
@@ -39,15 +41,17 @@ export class TestFleet implements AsyncDisposable {
   readonly hq: TestServer;
   readonly #isGuarded: boolean;
   readonly #dials: boolean;
+  readonly #asProcess: boolean | undefined;
   readonly #remotes = new Map<string, TestServer>();
 
   private constructor(
     hq: TestServer,
-    { isGuarded = false, main, dials = DIALS && main === undefined }: TestFleetOptions,
+    { isGuarded = false, asProcess, main, dials = DIALS && main === undefined }: TestFleetOptions,
   ) {
     this.hq = hq;
     this.#isGuarded = isGuarded;
     this.#dials = dials;
+    this.#asProcess = asProcess;
   }
 
   static async start(options: TestFleetOptions = {}): Promise<TestFleet> {
@@ -79,6 +83,7 @@ export class TestFleet implements AsyncDisposable {
       : { TTYHQ_NO_HQ_AUTH: "true" };
     const to = ["--hq-url", this.hq.url, "--allow-insecure-hq", "--name", name];
     const remote = await TestServer.start({
+      ...programOf({ asProcess: this.#asProcess }),
       ...{ ...rest, args: [...to, ...way, ...NO_LIMITS, ...args] },
       env: { ...REMOTE_LOGIN, ...proof, ...env },
     });
@@ -162,8 +167,8 @@ export class TestFleet implements AsyncDisposable {
   }
 }
 
-function programOf({ main }: TestFleetOptions): TestServerOptions {
-  return main === undefined ? {} : { main };
+function programOf({ main, asProcess }: TestFleetOptions): TestServerOptions {
+  return { ...(main === undefined ? {} : { main }), ...(asProcess === undefined ? {} : { asProcess }) };
 }
 
 function startHq(options: TestFleetOptions): Promise<TestServer> {

@@ -1,5 +1,4 @@
 // A real server, with its session host, on a free port of loopback and a control directory of its own.
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,6 +16,7 @@ import { openLink, type UplinkTarget } from "../../../src/remote/uplink.ts";
 import { isRunning } from "../../../src/sessions/pty/process-tree.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { killIfThere } from "./processes.ts";
+import { callServer, type Exit, type ServerProgram, spawnServer } from "./server-program.ts";
 
 /** Tests run the shipped, built program. */
 export const MAIN = fileURLToPath(new URL("../../../dist/main.js", import.meta.url));
@@ -29,18 +29,21 @@ export type TestServerOptions = {
   readonly directory?: string;
   /** The program to run; by default this version's. */
   readonly main?: string;
+  /** For tests that kill it, or are about its process. Otherwise it runs in the test's own. */
+  readonly asProcess?: boolean;
   /** An existing control directory: of several servers, the first disposed one ends the host. */
   readonly controlDir?: string;
 };
 
-export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 type Listening = { readonly url: string; readonly loginLink?: string; readonly behind?: string };
+
+const NO_LIMITS = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 
 export class TestServer implements AsyncDisposable {
   readonly controlDir: string;
   readonly #options: TestServerOptions;
   #main: string;
-  #process: ChildProcess | undefined;
+  #program: ServerProgram | undefined;
   #listening: Listening;
   #log = "";
 
@@ -83,8 +86,8 @@ export class TestServer implements AsyncDisposable {
 
   /** Throws if it does not run: 0 would be the group of the test run. */
   get pid(): number {
-    const pid = this.#process?.pid;
-    if (pid === undefined) throw new Error("the server does not run");
+    const pid = this.#program?.pid;
+    if (pid === undefined) throw new Error("the server does not run as a process: start it with asProcess");
     return pid;
   }
 
@@ -125,7 +128,13 @@ export class TestServer implements AsyncDisposable {
 
   /** Sends a signal to the server's process, without waiting. */
   signal(signal: NodeJS.Signals): void {
-    this.#process?.kill(signal);
+    this.#program?.signal(signal);
+  }
+
+  /** Until disposed: connections stay and nothing answers, like a dead network. */
+  freeze(): Disposable {
+    this.signal("SIGSTOP");
+    return { [Symbol.dispose]: () => this.signal("SIGCONT") };
   }
 
   /** Resolves when the server processes have written that to standard error: log lines may follow an answer. */
@@ -138,13 +147,10 @@ export class TestServer implements AsyncDisposable {
    * running.
    */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<Exit | undefined> {
-    const child = this.#process;
-    this.#process = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return undefined;
-    const ended = once(child, "close");
-    child.kill(signal);
-    const [code, endSignal] = await withDeadline(ended, PATIENCE_MS, "the end of the server");
-    return { code, signal: endSignal };
+    const program = this.#program;
+    program?.signal(signal);
+    this.#program = undefined;
+    return await (program && withDeadline(program.closed, PATIENCE_MS, "the end of the server"));
   }
 
   /** Restarts the server on the same port and control directory. */
@@ -180,20 +186,18 @@ export class TestServer implements AsyncDisposable {
   }
 
   async #spawn(port: number): Promise<void> {
-    const { args = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"], env } =
-      this.#options;
+    const { args = NO_LIMITS, env, main, asProcess = main !== undefined } = this.#options;
     const places = ["--bind", "127.0.0.1", "--port", `${port}`, "--control-dir", this.controlDir];
-    const child = spawn(process.execPath, [this.#main, "serve", ...places, "--json", ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-      // A separate home: start files of this machine's login shells are not under test.
-      env: { ...process.env, HOME: this.controlDir, ...env },
-    });
-    this.#process = child;
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    const words = [...places, "--json", ...args];
+    // A separate home: start files of this machine's login shells are not under test.
+    const variables = { ...process.env, HOME: this.controlDir, ...env };
+    const program = await (asProcess ? spawnServer : callServer)(this.#main, words, variables);
+    this.#program = program;
+    program.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#log += text;
     });
-    const lines = createInterface({ input: child.stdout });
-    const failed = once(child, "close").then(([code]) => {
+    const lines = createInterface({ input: program.stdout });
+    const failed = program.closed.then(({ code }) => {
       throw new Error(`the server ended with ${code}: ${this.#log}`);
     });
     failed.catch(() => undefined);

@@ -12,7 +12,8 @@ import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { type Client, createClient } from "../../../src/protocol/client/client.ts";
 import { createSender } from "../../../src/remote/send.ts";
 import { killIfThere } from "./processes.ts";
-import { type Exit, MAIN } from "./test-server.ts";
+import type { Exit } from "./server-program.ts";
+import { MAIN } from "./test-server.ts";
 
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 60_000;

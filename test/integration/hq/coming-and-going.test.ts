@@ -20,7 +20,7 @@ async function usableAfter(hq: TestServer, sessionId: string, started: number): 
 }
 
 test("joining and leaving is told to everybody, and leaving by SIGTERM is at once", async () => {
-  await using fleet = await TestFleet.start({ remotes: 0 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 0 });
   await using events = await fleet.events();
   let number = 0;
   const leave = async (): Promise<number> => {
@@ -51,7 +51,7 @@ test("joining and leaving is told to everybody, and leaving by SIGTERM is at onc
 
 test("a killed and restarted remote is back within 2 s, with the same id and sessions", async () => {
   const began = performance.now();
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   await using events = await fleet.events();
   const remote = fleet.remote("worker-1");
   const { id } = await fleet.record("worker-1");
@@ -69,7 +69,7 @@ test("a killed and restarted remote is back within 2 s, with the same id and ses
 });
 
 test("a remote that left and was started again is back within 2 s, as the same one", async () => {
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   await using events = await fleet.events();
   const remote = fleet.remote("worker-1");
   const { id } = await fleet.record("worker-1");
@@ -89,7 +89,7 @@ test("a remote that left and was started again is back within 2 s, as the same o
 });
 
 test("an HQ that was killed has its remotes and their sessions at once when it is back", async () => {
-  await using fleet = await TestFleet.start({ remotes: 2 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 2 });
   const before = await fleet.remotes();
   const ids = new Set<string>();
   for (const name of ["worker-1", "worker-2"]) ids.add((await fleet.create(name, { command: ["cat"] })).id);
@@ -109,14 +109,14 @@ test("an HQ that was killed has its remotes and their sessions at once when it i
 });
 
 test("a session is found at once by an HQ that has just started and read no list yet", async () => {
-  await using fleet = await TestFleet.start({ remotes: 2 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 2 });
   const { id } = await fleet.create("worker-2", { command: ["cat"] });
   await fleet.hq.restart();
   expect((await fleet.ask(`/api/sessions/${id}`)).json).toMatchObject({ id, source: "worker-2" });
 });
 
 test("an HQ that lost its registry has its remotes back within 6 s", async () => {
-  await using fleet = await TestFleet.start({ remotes: 2 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 2 });
   const before = new Map((await fleet.remotes()).map(({ id, name }) => [name, id]));
   const { id: sessionId } = await fleet.create("worker-1", { command: ["cat"] });
   const back = async (): Promise<number> => {
@@ -139,7 +139,7 @@ test.each([
   ["", false],
   [", also while a viewer at the HQ watches one of its sessions", true],
 ])("a live remote that was deleted by hand is back within 2 s of its next use%s", async (_, isWatched) => {
-  await using fleet = await TestFleet.start({ remotes: 0 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 0 });
   await using events = await fleet.events();
   // Without a login, so that the test can use it directly.
   const remote = await fleet.add("worker-1", { args: ["--no-auth"] });
@@ -171,7 +171,7 @@ test.each([
 });
 
 test("a remote waits for an HQ that is not there yet", async () => {
-  await using fleet = await TestFleet.start({ remotes: 0 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 0 });
   await fleet.hq.kill();
   const remote = await fleet.add("worker-1");
   await eventually(async () => remote.log.includes("not registered with the HQ") || undefined, "a try");

@@ -50,20 +50,20 @@ async function streamThrough(fleet: TestFleet, whom: TestServer): Promise<void> 
 }
 
 test("the remote's server is killed three times during a stream: viewers go on at their byte", async () => {
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   await streamThrough(fleet, fleet.remote("worker-1"));
   await expect.poll(() => metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
   await expect.poll(() => metric(fleet.hq, "ttyhq_uplinks")).toBe(1);
 });
 
 test("the HQ is killed three times during a stream: viewers go on at their byte", async () => {
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   await streamThrough(fleet, fleet.hq);
   await expect.poll(() => metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
 });
 
 test("input while a remote's server is down is refused, and never arrives", async () => {
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "stty -echo; echo ready; cat"] });
   await using viewer = await RawSocket.open(fleet.hq.url);
   viewer.subscribe(id, { flags: Stdout });
@@ -92,7 +92,7 @@ test("input while a remote's server is down is refused, and never arrives", asyn
 });
 
 test("viewers of a remote that leaves and returns continue at their byte", async () => {
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   await using events = await fleet.events();
   const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "stty -echo; echo ready; cat"] });
   await using viewer = await RawSocket.open(fleet.hq.url);
@@ -113,7 +113,7 @@ test("viewers of a remote that leaves and returns continue at their byte", async
 test.each(["SIGKILL", "SIGTERM"] as const)(
   "a viewer that comes while the remote is away by %s is told, and one that waits gets it all when it is back",
   async (signal) => {
-    await using fleet = await TestFleet.start();
+    await using fleet = await TestFleet.start({ asProcess: true });
     const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "echo all of it; exit 3"] });
     await using before = await RawSocket.open(fleet.hq.url);
     before.subscribe(id, { flags: Stdout });

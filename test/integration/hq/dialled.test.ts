@@ -16,7 +16,7 @@ const BYTES_PER_SECOND = 6_000_000;
 const { Stdout } = SubscribeFlag;
 
 test("viewers get each byte once while the network is cut and the remote and the HQ are restarted", async () => {
-  await using fleet = await TestFleet.start({ dials: true, remotes: 0 });
+  await using fleet = await TestFleet.start({ asProcess: true, dials: true, remotes: 0 });
   await using network = await CutProxy.open(Number(new URL(fleet.hq.url).port));
   const remote = await fleet.add("worker", { args: ["--hq-url", network.url] });
   await fleet.joined("worker");
@@ -45,7 +45,7 @@ test("viewers get each byte once while the network is cut and the remote and the
 });
 
 test("a shell's echo is shown while another session floods the tunnel and a download is stalled", async () => {
-  await using fleet = await TestFleet.start({ dials: true });
+  await using fleet = await TestFleet.start({ asProcess: true, dials: true });
   const flood = await fleet.create("worker-1", { command: ["yes"] });
   const shell = await fleet.create("worker-1", { command: ["sh", "-c", "stty -echo; echo ready; cat"] });
   await using flooded = await RawSocket.open(fleet.hq.url);

@@ -25,7 +25,7 @@ async function goneAfter(events: ServerEvents, name: string, started: number): P
 }
 
 test.concurrent("a remote that is stopped, killed, hanging or at an address where nothing listens is gone within 20 s; others stay", async () => {
-  await using fleet = await TestFleet.start({ remotes: 3 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 3 });
   await using hanging = await FakeRemote.open((path) =>
     path === "/api/health" ? undefined : { status: 404 },
   );
@@ -72,7 +72,7 @@ test.concurrent("a remote that is stopped, killed, hanging or at an address wher
 });
 
 test.concurrent("an HQ that is killed when it has removed a silent remote ends none of that one's viewers", async () => {
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   await using events = await fleet.events();
   const command = ["sh", "-c", "stty -echo; echo before; read line; echo after; exit 3"];
   const { id } = await fleet.create("worker-1", { command });
@@ -97,7 +97,7 @@ test.concurrent("an HQ that is killed when it has removed a silent remote ends n
 });
 
 test.concurrent("a machine whose sessions cannot be watched does not hold up the client's other sessions", async () => {
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   const { id } = await fleet.create("worker-1", { command: ["cat"] });
   const own = await fleet.ask(`/api/sessions/${id}`);
   const silent = Array.from({ length: 30 }, (_, number) => ({ ...own.json, id: `silent-${number}` }));
@@ -118,7 +118,7 @@ test.concurrent("a machine whose sessions cannot be watched does not hold up the
 });
 
 test.concurrent("an HQ that was suspended when a remote answered does not remove the remote", async () => {
-  await using fleet = await TestFleet.start({ remotes: 0 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 0 });
   const stopped = Promise.withResolvers<void>();
   const atRegistration = (): void => {};
   const atConnection = (): void => {};
@@ -148,7 +148,7 @@ test.concurrent("an HQ that was suspended when a remote answered does not remove
 });
 
 test.concurrent("a remote that did not notice its short absence is taken back", async () => {
-  await using fleet = await TestFleet.start({ remotes: 0 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 0 });
   await using events = await fleet.events();
   let isAway = false;
   await using remote = await FakeRemote.open((path) => {
@@ -165,7 +165,7 @@ test.concurrent("a remote that did not notice its short absence is taken back", 
 });
 
 test.concurrent("a remote that knows the specification alone is gone with its sessions within 20 s, and back when it registers", async () => {
-  await using fleet = await TestFleet.start({ remotes: 0 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 0 });
   await using events = await fleet.events();
   await using stack = new AsyncDisposableStack();
   for (const name of ["staying", "leaving"]) {

@@ -19,6 +19,7 @@ const startRemote = (
   { args = DIALLING, ...options }: TestServerOptions = {},
 ): Promise<TestServer> =>
   TestServer.start({
+    asProcess: true,
     ...options,
     args: ["--hq-url", hq.url, "--allow-insecure-hq", "--name", name, ...NO_LIMITS, ...args],
     env: { SERVICE_USERNAME: "keeper", SERVICE_PASSWORD: "of the lighthouse", ...options.env },

@@ -146,7 +146,7 @@ test("the HQ's own sessions are those of the remote `local`, with --hq-sessions"
 });
 
 test("only requests about sessions and repositories are forwarded to a remote", async () => {
-  await using fleet = await TestFleet.start();
+  await using fleet = await TestFleet.start({ asProcess: true });
   const at = (path: string, question: object = {}) =>
     fleet.ask(`/api/remotes/worker-1/proxy${path}`, question);
   expect((await at("/api/health")).json).toMatchObject({ mode: "remote" });

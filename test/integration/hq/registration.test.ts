@@ -18,7 +18,7 @@ let fleet: TestFleet;
 let anybody: SpecRemote;
 let names = 0;
 beforeAll(async () => {
-  fleet = await TestFleet.start({ isGuarded: true });
+  fleet = await TestFleet.start({ asProcess: true, isGuarded: true });
   anybody = await SpecRemote.open();
 });
 afterAll(async () => {

@@ -43,9 +43,12 @@ class TwoHqs implements AsyncDisposable {
     await writeFile(secret, "a secret of at least 32 bytes, as it were");
     const hqArgs = ["--registry-url-file", url, "--jwt-secret-file", secret];
     const limits = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
-    const second = await TestServer.start({ args: ["--hq", "--no-auth", ...limits, ...hqArgs] });
+    const second = await TestServer.start({
+      asProcess: true,
+      args: ["--hq", "--no-auth", ...limits, ...hqArgs],
+    });
     stack.use(second);
-    const fleet = stack.use(await TestFleet.start({ remotes, hqArgs, dials: false }));
+    const fleet = stack.use(await TestFleet.start({ asProcess: true, remotes, hqArgs, dials: false }));
     return new TwoHqs(redis, fleet, second, stack.move());
   }
 
@@ -294,7 +297,9 @@ test("nothing that is secret is told in Redis or in a log", async () => {
 
 test("an HQ whose Redis cannot be reached does not start, and says why", async () => {
   const env = { TTYHQ_REGISTRY_URL: "redis://:pass%2Bword@127.0.0.1:9", TTYHQ_JWT_SECRET: "s".repeat(32) };
-  const start = TestServer.start({ args: ["--hq", "--no-auth"], env }).catch((error: Error) => error.message);
+  const start = TestServer.start({ asProcess: true, args: ["--hq", "--no-auth"], env }).catch(
+    (error: Error) => error.message,
+  );
   const message = await start;
   expect(message).toContain(
     "cannot use the registry at redis://127.0.0.1:9: connect ECONNREFUSED 127.0.0.1:9",

@@ -38,8 +38,8 @@ async function worstStall(): Promise<number> {
     TTYHQ_JWT_SECRET: "a secret of at least 32 bytes, as it were",
   };
   const hqArgs = ["--hq", "--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
-  await using second = await TestServer.start({ args: hqArgs, env: secret });
-  await using fleet = await TestFleet.start({ hqEnv: secret, dials: false });
+  await using second = await TestServer.start({ asProcess: true, args: hqArgs, env: secret });
+  await using fleet = await TestFleet.start({ asProcess: true, hqEnv: secret, dials: false });
   const { id } = await fleet.create("worker-1", { command: program.command });
   await using balancer = await Balancer.open([fleet.hq, second]);
   using owned = new DisposableStack();

@@ -35,8 +35,8 @@ beforeAll(async () => {
   const url = join(folder.path, "registry-url");
   await writeFile(url, redis.url);
   args = ["--hq", "--registry-url-file", url, "--enable-ssh-keys", ...LIMITS];
-  first = stack.use(await TestServer.start({ args, env: LOGIN }));
-  second = stack.use(await TestServer.start({ args, env: LOGIN }));
+  first = stack.use(await TestServer.start({ asProcess: true, args, env: LOGIN }));
+  second = stack.use(await TestServer.start({ asProcess: true, args, env: LOGIN }));
   hqs = [first, second];
   owned = stack.move();
 });
@@ -160,6 +160,7 @@ test("a share link that one made is listed and revoked at the other, and its gue
   const name = "worker";
   const to = ["--hq-url", first.url, "--allow-insecure-hq", "--name", name, ...LIMITS];
   await using _worker = await TestServer.start({
+    asProcess: true,
     args: to,
     env: {
       ...{ SERVICE_USERNAME: "keeper", SERVICE_PASSWORD: "of the lighthouse" },
@@ -229,7 +230,7 @@ test("while Redis is unreachable known logins are valid, tickets are refused, an
 });
 
 test("a token of another server is refused, though it has the same secret", async () => {
-  await using other = await TestServer.start({ args: ["--hq", ...LIMITS], env: LOGIN });
+  await using other = await TestServer.start({ asProcess: true, args: ["--hq", ...LIMITS], env: LOGIN });
   const token = await logIn(first);
   expect((await new Person(other, token).ask("/api/sessions")).status).toBe(401);
   expect(await statuses(await logIn(other))).toEqual([401, 401]);
@@ -295,7 +296,7 @@ test("the audit log of one has the lines of both, page by page, and of an HQ tha
   const reader = await logIn(first);
   const done: string[] = [];
   {
-    await using third = await TestServer.start({ args, env: LOGIN });
+    await using third = await TestServer.start({ asProcess: true, args, env: LOGIN });
     for (const hq of [...hqs, third])
       done.push(`${(await logOut(await logIn(hq), hq)).headers["x-request-id"]}`);
   }
@@ -323,8 +324,8 @@ test("without Redis no partial audit log is shown, and no line of that time is l
 test("a caller who has used up the calls of a minute at one HQ is refused at the other soon after", async () => {
   const limit = 500;
   const limited = [...args.slice(0, -LIMITS.length), "--rate-limit-api", `${limit}`];
-  await using one = await TestServer.start({ args: limited, env: LOGIN });
-  await using other = await TestServer.start({ args: limited, env: LOGIN });
+  await using one = await TestServer.start({ asProcess: true, args: limited, env: LOGIN });
+  await using other = await TestServer.start({ asProcess: true, args: limited, env: LOGIN });
   const token = await logIn(one);
   const statusAt = async (hq: TestServer): Promise<number> =>
     (await new Person(hq, token).ask("/api/sessions")).status;

@@ -15,6 +15,7 @@ const CREDENTIALS = { username: "other", password: "program" } as const;
 function startRemote(hq: SpecHq): Promise<TestServer> {
   const to = ["--hq-url", hq.url, "--allow-insecure-hq", "--name", "worker-1"];
   return TestServer.start({
+    asProcess: true,
     args: [...to, "--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"],
     env: { TTYHQ_HQ_USERNAME: CREDENTIALS.username, TTYHQ_HQ_PASSWORD: CREDENTIALS.password },
   });

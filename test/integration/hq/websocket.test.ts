@@ -199,7 +199,7 @@ test("each remote has one connection of its own", async () => {
 });
 
 test("input arrives in order also at a session that the HQ does not know yet", async () => {
-  await using fleet = await TestFleet.start({ remotes: 2 });
+  await using fleet = await TestFleet.start({ asProcess: true, remotes: 2 });
   const { id } = await fleet.create("worker-2", { command: ["sh", "-c", "stty raw -echo; echo ready; cat"] });
   await new Rest(fleet.hq).shows(id, /ready/);
   await fleet.hq.restart();

@@ -19,7 +19,7 @@ const pod = workloads.find(({ kind }) => kind === "StatefulSet")?.spec.template.
 
 let server: TestServer;
 beforeEach(async () => {
-  server = await TestServer.start();
+  server = await TestServer.start({ asProcess: true });
 });
 afterEach(() => server[Symbol.asyncDispose]());
 

@@ -28,7 +28,9 @@ class WatchedFleet implements AsyncDisposable {
 
   static async start(): Promise<WatchedFleet> {
     await using stack = new AsyncDisposableStack();
-    const fleet = stack.use(await TestFleet.start({ dials: true, remotes: 0, hqArgs: ["--canary"] }));
+    const fleet = stack.use(
+      await TestFleet.start({ asProcess: true, dials: true, remotes: 0, hqArgs: ["--canary"] }),
+    );
     const network = stack.use(await CutProxy.open(Number(new URL(fleet.hq.url).port)));
     const remote = await fleet.add("worker", { args: ["--hq-url", network.url] });
     await fleet.joined("worker");

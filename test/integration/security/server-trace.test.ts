@@ -29,6 +29,7 @@ test.runIf(process.getuid?.() === 0)(
     await using people = await People.make();
     await using third = await SystemUser.make();
     await using server = await people.server({
+      asProcess: true,
       args: ["--allow-user", third.name, "--enable-ssh-keys"],
       others: [third.name],
     });
@@ -67,7 +68,7 @@ test.runIf(process.getuid?.() === 0)(
     const changing = run("chpasswd");
     changing.child.stdin?.end(`${user.name}:${PASSWORD}\n`);
     await changing;
-    await using server = await TestServer.start({ args: ["--session-host", "inline"] });
+    await using server = await TestServer.start({ asProcess: true, args: ["--session-host", "inline"] });
     await using trace = await SystemCallTrace.of(server.pid);
     const body = { username: user.name, password: PASSWORD };
     expect((await ask(server.url, "/api/auth/token", { body })).status).toBe(200);

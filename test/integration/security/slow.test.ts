@@ -15,7 +15,7 @@ import type { TestServer } from "../harness/test-server.ts";
 let server: TestServer;
 let host: string;
 beforeAll(async () => {
-  server = await passwordServer("inline");
+  server = await passwordServer("inline", { asProcess: true });
   ({ host } = new URL(server.url));
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -136,7 +136,7 @@ test("deeply nested JSON is refused, at the login as on an HQ", async () => {
     const { status, json } = await ask(server.url, "/api/auth/token", { body });
     expect([status, json.code]).toEqual([400, "invalid_request"]);
   }
-  await using hq = await passwordServer("inline", { args: ["--hq"] });
+  await using hq = await passwordServer("inline", { asProcess: true, args: ["--hq"] });
   const { json } = await ask(hq.url, "/api/auth/token", { body: { password: "correct horse" } });
   const headers = { authorization: `Bearer ${json.token}` };
   const sent = await ask(hq.url, "/api/remotes/x/proxy/sessions/a/input", { headers, body: objects });

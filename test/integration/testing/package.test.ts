@@ -109,7 +109,7 @@ async function workflowParser(): Promise<typeof import("@actions/workflow-parser
 }
 
 test("the packed kit tests a server with its own dependencies and nothing else of the checkout", async () => {
-  await using server = await TestServer.start();
+  await using server = await TestServer.start({ asProcess: true });
   const project = await newProject();
   await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }');
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", `./${TARBALL}`], {

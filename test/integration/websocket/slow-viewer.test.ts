@@ -16,7 +16,7 @@ const STALLED_VIEWERS = 12;
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await TestServer.start();
+  server = await TestServer.start({ asProcess: true });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
