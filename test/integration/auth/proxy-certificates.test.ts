@@ -231,7 +231,7 @@ test("while the server drains, answers through the proxy close their connections
   const other = await proxyOrigin();
   const drain = ["--drain-delay", "1m", "--grace", "3m"];
   const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*", ...drain];
-  await using draining = await proxiedServer({ origin: other, authority, args });
+  await using draining = await proxiedServer({ origin: other, authority, args, asProcess: true });
   const client = clientWith(await authority.issue({ subject: "/CN=ada" }));
   const ask = () => client.ask(`${other}/api/auth/config`, { headers: { connection: "keep-alive" } });
   expect((await ask()).headers.connection).toBe("keep-alive");

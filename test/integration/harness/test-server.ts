@@ -182,7 +182,8 @@ export class TestServer implements AsyncDisposable {
       killIfThere(host.pid, "SIGTERM");
       await gone(host.pid);
     }
-    await rm(this.controlDir, { recursive: true, force: true });
+    // It is the home of shells, which write their history when they end.
+    await rm(this.controlDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
   async #spawn(port: number): Promise<void> {
