@@ -1,12 +1,10 @@
 // .ci/run with commands in the places of npm and of the cluster's lab: what it prints last and how it exits.
-import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { cp } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { ScriptFolder } from "./script-folder.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const CI = fileURLToPath(new URL("../../.ci", import.meta.url));
 const SUCCEEDS = "exit 0";
 /** What the lab needs; packages are installed for commands that are missing. */
 const TOOLS = ["containerd", "runc", "iptables", "nft", "openssl", "ip", "gcc", "dpkg-source", "apt-get"];
@@ -39,34 +37,16 @@ const RUNS = [
 ];
 
 test.each(RUNS)("$name", async ({ npm, lab, code, end }) => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-ci-"));
-  const write = async (path: string, text: string): Promise<void> => {
-    const file = join(folder.path, path);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  };
-  await cp(join(ROOT, ".ci"), join(folder.path, "main/.ci"), { recursive: true });
-  await write("bin/npm", `[ "$1" = ci ] || { ${npm}; }`);
-  for (const tool of TOOLS) await write(`bin/${tool}`, SUCCEEDS);
+  await using folder = await ScriptFolder.make({ npm: `[ "$1" = ci ] || { ${npm}; }` });
+  for (const tool of TOOLS) await folder.command(tool, SUCCEEDS);
+  await cp(CI, folder.at("main/.ci"), { recursive: true });
   for (const script of ["build.sh", "up.sh", "down.sh", "node2.sh"]) {
-    await write(`shared/k8s-lab/${script}`, SUCCEEDS);
+    await folder.script(`shared/k8s-lab/${script}`, SUCCEEDS);
   }
-  await write("main/scripts/setup-debian.sh", SUCCEEDS);
-  await write("main/docker/build.sh", SUCCEEDS);
-  await write("main/node_modules/.bin/node", lab);
-  const ended = await run(join(folder.path, "main/.ci/run"), {
-    PATH: `${join(folder.path, "bin")}:${process.env.PATH}`,
-    HOME: folder.path,
-    TMPDIR: folder.path,
-  });
-  expect(ended.lines.slice(-end.length)).toEqual(end);
+  await folder.script("main/scripts/setup-debian.sh", SUCCEEDS);
+  await folder.script("main/docker/build.sh", SUCCEEDS);
+  await folder.script("main/node_modules/.bin/node", lab);
+  const ended = await folder.run("main/.ci/run");
+  expect(ended.stdout.trimEnd().split("\n").slice(-end.length)).toEqual(end);
   expect(ended.code).toBe(code);
 });
-
-function run(file: string, env: NodeJS.ProcessEnv): Promise<{ code: unknown; lines: readonly string[] }> {
-  return new Promise((resolve) => {
-    execFile("bash", [file], { env }, (error, output) => {
-      resolve({ code: error?.code ?? 0, lines: output.trimEnd().split("\n") });
-    });
-  });
-}

@@ -1,13 +1,11 @@
 // What docker/ensure-engine.sh says to somebody who cannot become root, with an engine that is made of words.
-import { execFile } from "node:child_process";
-import { mkdtempDisposable, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { symlink } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { ScriptFolder } from "./script-folder.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../docker/ensure-engine.sh", import.meta.url));
-const TIMEOUT_MS = 60_000;
 /** All that the script is given: no sudo. */
 const SYSTEM = ["/usr/bin/dirname", "/usr/bin/timeout", "/bin/sh"];
 
@@ -32,23 +30,10 @@ const MACHINES = [
 ] as const;
 
 test.each(MACHINES)('where $about it says "$said"', async ({ docker, said }) => {
-  await using bin = await mkdtempDisposable(join(tmpdir(), "ttyhq-engine-"));
-  for (const path of SYSTEM) await symlink(path, join(bin.path, path.replace(/.*\//, "")));
-  for (const [name, text] of [
-    ["docker", docker],
-    ["id", "echo 1000"],
-  ]) {
-    await writeFile(join(bin.path, name ?? ""), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  }
-  const { code, stderr } = await run({ PATH: bin.path });
+  await using folder = await ScriptFolder.make({ docker, id: "echo 1000" });
+  const bin = folder.at("bin");
+  for (const path of SYSTEM) await symlink(path, join(bin, basename(path)));
+  const { code, stderr } = await folder.run(SCRIPT, [], { PATH: bin });
   expect(stderr).toContain(said);
   expect(code).toBe(said === "" ? 0 : 1);
 });
-
-function run(env: NodeJS.ProcessEnv): Promise<{ readonly code: number; readonly stderr: string }> {
-  return new Promise((resolve) => {
-    const child = execFile("/bin/sh", [SCRIPT], { env, timeout: TIMEOUT_MS }, (_, __, stderr) =>
-      resolve({ code: child.exitCode ?? -1, stderr }),
-    );
-  });
-}

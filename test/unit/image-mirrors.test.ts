@@ -1,13 +1,12 @@
 // Where the image is to get Debian's packages from, by the sources that the machine which builds it has.
-import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { type Ran, ScriptFolder } from "./script-folder.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const TIMEOUT_MS = 60_000;
+const DOCKERFILE = fileURLToPath(new URL("../../docker/Dockerfile", import.meta.url));
+/** No other commands of this machine. */
+const SYSTEM = "/usr/bin:/bin";
 const FILES = [
   "docker/build.sh",
   "docker/base/build.sh",
@@ -54,7 +53,7 @@ test.each(MACHINES)(
   "the image is built with what it can use of a machine that has $about",
   async (machine) => {
     await using folder = await checkout(machine.targets, SAY_SECRETS);
-    const { stdout } = await run(folder.path, "docker/build.sh");
+    const { stdout } = await run(folder, "docker/build.sh");
     const lines = stdout.split("\n").filter((line) => /^(?:deb|id=ca)/.test(line));
     expect(lines.sort()).toEqual([...machine.said].sort());
   },
@@ -62,7 +61,7 @@ test.each(MACHINES)(
 
 test("the base image is made from the first mirror of such a list", async () => {
   await using folder = await checkout(["Debian main bookworm mirror+file:MIRRORS/"], "[ $1 = version ]");
-  const { stderr } = await run(folder.path, "docker/base/build.sh");
+  const { stderr } = await run(folder, "docker/base/build.sh");
   expect(stderr).toMatch(/debootstrap failed: .* bookworm \S+ http:\/\/one\.example\.com\/debian$/m);
 });
 
@@ -71,51 +70,37 @@ test("for an image of arm64 the base image of the build's own stage is made for 
     ["Debian main bookworm http://mirror.example.com/debian/"],
     "[ $1 = version ]",
   );
-  const { stderr } = await run(folder.path, "docker/build.sh", { ARCH: "arm64" });
+  const { stderr } = await run(folder, "docker/build.sh", { ARCH: "arm64" });
   expect(stderr).toMatch(/debootstrap failed: .* --arch=amd64 bookworm /m);
 });
 
 /** A checkout whose engine is `docker`, on a machine with those targets of apt. */
-async function checkout(targets: readonly string[], docker: string) {
-  const folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-mirrors-"));
-  const mirrors = join(folder.path, "mirrors.list");
-  await writeFile(
-    mirrors,
-    "# the nearest\nhttp://one.example.com/debian\tpriority:1\nhttp://two.example.com/debian\n",
-  );
-  for (const path of FILES) {
-    await mkdir(dirname(join(folder.path, path)), { recursive: true });
-    await copyFile(join(ROOT, path), join(folder.path, path));
-  }
-  const listed = targets.map((target) => target.replace("MIRRORS", mirrors)).join("\n");
-  const commands = {
+async function checkout(targets: readonly string[], docker: string): Promise<ScriptFolder> {
+  const folder = await ScriptFolder.make({
     docker,
-    "apt-get": `cat <<'END'\n${listed}\nEND`,
     debootstrap: 'echo "$@"; exit 1',
     ...{ "apt-config": "", npm: "", id: "echo 0", dpkg: "echo amd64" },
-  };
-  await mkdir(join(folder.path, "bin"));
-  for (const [name, text] of Object.entries(commands)) {
-    await writeFile(join(folder.path, "bin", name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  }
+  });
+  await folder.copy(...FILES);
+  await folder.write(
+    "mirrors.list",
+    "# the nearest\nhttp://one.example.com/debian\tpriority:1\nhttp://two.example.com/debian\n",
+  );
+  const listed = targets.map((target) => target.replace("MIRRORS", folder.at("mirrors.list"))).join("\n");
+  await folder.command("apt-get", `cat <<'END'\n${listed}\nEND`);
   return folder;
 }
 
 function run(
-  folder: string,
+  folder: ScriptFolder,
   script: string,
-  variables: Readonly<Record<string, string>> = {},
-): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  const env = { ...variables, PATH: `${folder}/bin:/usr/bin:/bin`, HOME: folder, TMPDIR: folder };
-  return new Promise((resolve) => {
-    execFile("/bin/sh", [join(folder, script)], { env, timeout: TIMEOUT_MS }, (_, stdout, stderr) =>
-      resolve({ stdout, stderr }),
-    );
-  });
+  more: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
+  return folder.run(script, [], { ...more, PATH: `${folder.at("bin")}:${SYSTEM}` });
 }
 
 test("apt, which has a user of its own for what it fetches, can read the authorities wherever it is run", async () => {
-  const steps = (await readFile(join(ROOT, "docker/Dockerfile"), "utf8")).split(/^RUN /m);
+  const steps = (await readFile(DOCKERFILE, "utf8")).split(/^RUN /m);
   const ofApt = steps.filter((step) => step.includes("sh /apt-install "));
   expect(ofApt).toHaveLength(4);
   for (const step of ofApt) expect(step).toContain("--mount=type=secret,id=ca,mode=0444 ");

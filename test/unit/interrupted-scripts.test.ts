@@ -2,14 +2,11 @@
 // Debian's sh, does by itself nothing at the end by a signal.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdir, mkdtempDisposable, readdir, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { mkdir, readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
+import { ScriptFolder } from "./script-folder.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const DEADLINE_MS = 60_000;
 /** Tells that it was called, and does not come back. */
 const STALLS = "echo stalled; exec sleep 60";
@@ -35,22 +32,15 @@ const SCRIPTS = [
 test.each(SCRIPTS)(
   "Ctrl-C leaves nothing behind of the secrets that $script holds",
   async ({ script, needs, commands, held }) => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-interrupted-"));
-    const inFolder = (name: string): string => join(folder.path, name);
-    const [bin, home, work] = [inFolder("bin"), inFolder("home"), inFolder("work")];
-    await Promise.all([bin, home, work].map((path) => mkdir(path)));
-    for (const [name, text] of Object.entries(commands)) {
-      await writeFile(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-    }
-    await writeFile(join(home, ".npmrc"), "//packages.example.com/:_authToken=hush\n");
-    for (const path of [script, ...needs]) {
-      await mkdir(dirname(inFolder(path)), { recursive: true });
-      await copyFile(join(ROOT, path), inFolder(path));
-    }
-    const child = spawn("sh", [inFolder(script)], {
+    await using folder = await ScriptFolder.make(commands);
+    await folder.copy(script, ...needs);
+    await folder.write(".npmrc", "//packages.example.com/:_authToken=hush\n");
+    const work = folder.at("work");
+    await mkdir(work);
+    const child = spawn(folder.at(script), {
       // A process group, as a terminal's foreground is one.
       ...{ detached: true, stdio: ["ignore", "pipe", "inherit"] },
-      env: { PATH: `${bin}:${process.env.PATH}`, HOME: home, TMPDIR: work },
+      env: { ...folder.env, TMPDIR: work },
     });
     const ended = once(child, "exit");
     await withDeadline(stalled(child.stdout), DEADLINE_MS, "the command that stalls");

@@ -1,14 +1,11 @@
 // The scripts of k8s/ at a cluster that does not answer one of their questions: none of them may take that for an answer.
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { type Ran, ScriptFolder } from "./script-folder.ts";
 
 const K8S = fileURLToPath(new URL("../../k8s/", import.meta.url));
-const TIMEOUT_MS = 60_000;
 const REFUSAL = "error: the cluster does not answer";
 const ONE_REMOTE = '*"get pods"*) echo pod/ttyhq-remote-0 ;;';
 const SECRETS = '*"get secret"*) echo "kind: Secret" ;;';
@@ -61,8 +58,8 @@ const SCRIPTS: readonly Script[] = [
 ];
 
 test.each(SCRIPTS)("$script ends with an error if the cluster refuses: $fails", async (tested) => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
-  const { code, stderr, done } = await run(folder.path, tested);
+  await using folder = await ScriptFolder.make({});
+  const { code, stderr, done } = await run(folder, tested);
   expect(stderr).toContain(REFUSAL);
   expect(stderr).not.toContain("has sessions");
   expect(code).toBe(1);
@@ -70,22 +67,22 @@ test.each(SCRIPTS)("$script ends with an error if the cluster refuses: $fails", 
 });
 
 test("backup calls nothing whole in a namespace without ttyhq", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  await using folder = await ScriptFolder.make({});
   const tested: Script = { script: "backup", args: ["NEW", "typo"], fails: "nothing", never: /^$/ };
-  const { code, stderr } = await run(folder.path, tested);
+  const { code, stderr } = await run(folder, tested);
   expect(stderr).toBe("backup: the namespace typo has no secret of ttyhq\n");
   expect(code).toBe(1);
 });
 
 test("a backup that fails at a remote leaves nothing that restore would take for a backup", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  await using folder = await ScriptFolder.make({});
   const answers = `${SECRETS}
 *"get statefulset/ttyhq-remote"*) echo 2 ;;
 *exec*) gzip </dev/null ;;`;
   const tested: Script = {
     ...{ script: "backup", args: ["NEW"], fails: "exec ttyhq-remote-1", answers, never: /^$/ },
   };
-  const { code, stderr, done } = await run(folder.path, tested);
+  const { code, stderr, done } = await run(folder, tested);
   expect(stderr).toContain("the copy of session-host in ttyhq-remote-1 is not whole");
   expect(code).toBe(1);
   expect(done).toContain("exec ttyhq-remote-0");
@@ -93,11 +90,11 @@ test("a backup that fails at a remote leaves nothing that restore would take for
 });
 
 test("restore keeps the sessions on a volume whose remote is scaled down, and starts the pods as before", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  await using folder = await ScriptFolder.make({});
   const tested: Script = {
     ...{ script: "restore", args: ["COPY"], fails: "nothing", answers: OLD_VOLUME, never: /^$/ },
   };
-  const { code, stderr, done } = await run(folder.path, tested);
+  const { code, stderr, done } = await run(folder, tested);
   expect(stderr).toMatch(/^restore: these have sessions: ttyhq-remote-0; delete the claim of each first /);
   expect(code).toBe(1);
   expect(done).not.toMatch(/ exec --stdin |rm -rf/);
@@ -109,9 +106,9 @@ test("restore keeps the sessions on a volume whose remote is scaled down, and st
 });
 
 test("restore refuses a copy that lacks a remote", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  await using folder = await ScriptFolder.make({});
   const tested: Script = { script: "restore", args: ["COPY"], fails: "nothing", never: /^$/ };
-  const { code, stderr, done } = await run(folder.path, tested, ["ttyhq-remote-2.server.tar.gz"]);
+  const { code, stderr, done } = await run(folder, tested, ["ttyhq-remote-2.server.tar.gz"]);
   expect(stderr).toMatch(/^restore: .+ is not whole: it lacks ttyhq-remote-1\.server\.tar\.gz\n$/);
   expect(code).toBe(1);
   expect(done).toBe("");
@@ -123,12 +120,12 @@ test.each([
 ])(
   "make-secrets --redis changes neither %s nor its counterpart when it exists alone: %s",
   async (existing) => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+    await using folder = await ScriptFolder.make({});
     const answers = `*"get secret ${existing} "*) echo secret/${existing} ;;`;
     const tested: Script = {
       ...{ script: "make-secrets", args: ["--redis"], fails: "nothing", answers, never: /^$/ },
     };
-    const { code, stderr, done } = await run(folder.path, tested);
+    const { code, stderr, done } = await run(folder, tested);
     expect(stderr).toContain(`kubectl --namespace ttyhq delete secret ${existing}`);
     expect(code).toBe(1);
     expect(done).not.toMatch(/secret generic ttyhq-(redis|registry) /);
@@ -136,49 +133,35 @@ test.each([
 );
 
 test("update-servers, run again with an image that does not start, leaves the other servers alone", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-kubectl-"));
+  await using folder = await ScriptFolder.make({});
   const answers = `*"get pods"*) echo pod/ttyhq-remote-0 pod/ttyhq-remote-1 ;;
 *restartCount*) echo 4 ;;
 *ready*) echo false ;;`;
   const tested: Script = {
     ...{ script: "update-servers", args: ["ttyhq:broken"], fails: "nothing", answers, never: /^$/ },
   };
-  const { code, stderr, done } = await run(folder.path, tested);
+  const { code, stderr, done } = await run(folder, tested);
   expect(stderr).toMatch(/^update-servers: the server of pod\/ttyhq-remote-0 is not ready after 1 s: /);
   expect(code).toBe(1);
   expect(done).not.toContain("ttyhq-remote-1");
 });
 
 async function run(
-  folder: string,
+  folder: ScriptFolder,
   { script, args = [], fails, answers = "" }: Script,
   otherFiles: readonly string[] = [],
-): Promise<{ readonly code: number; readonly stderr: string; readonly done: string }> {
-  const [bin, copy, calls] = [join(folder, "bin"), join(folder, "copy"), join(folder, "calls")];
-  await Promise.all([bin, copy].map((path) => mkdir(path)));
+): Promise<Ran & { readonly done: string }> {
+  const [copy, calls] = [folder.at("copy"), folder.at("calls")];
   for (const name of ["secrets.yaml", "ttyhq-remote-0.server.tar.gz", ...otherFiles])
-    await writeFile(join(copy, name), "");
-  await writeFile(
-    join(bin, "kubectl"),
-    `#!/bin/sh
-refuse() { echo "${REFUSAL}" >&2; exit 1; }
+    await folder.write(join("copy", name), "");
+  await folder.write("calls", "");
+  await folder.command(
+    "kubectl",
+    `refuse() { echo "${REFUSAL}" >&2; exit 1; }
 echo " $*" >>"$CALLS"
-case "$*" in *"${fails}"*) refuse ;; ${answers} esac
-`,
-    { mode: 0o755 },
+case "$*" in *"${fails}"*) refuse ;; ${answers} esac`,
   );
-  const paths = args.map((arg) => arg.replace("NEW", join(folder, "new")).replace("COPY", copy));
-  const env = { PATH: `${bin}:${process.env.PATH}`, TMPDIR: folder, CALLS: calls, TIMEOUT_SECONDS: "1" };
-  return new Promise((resolve, reject) => {
-    const child = execFile(
-      "sh",
-      [join(K8S, script), ...paths],
-      { env, timeout: TIMEOUT_MS },
-      (_, stdout, stderr) =>
-        (existsSync(calls) ? readFile(calls, "utf8") : Promise.resolve("")).then(
-          (text) => resolve({ code: child.exitCode ?? -1, stderr, done: text + stdout }),
-          reject,
-        ),
-    );
-  });
+  const paths = args.map((arg) => arg.replace("NEW", folder.at("new")).replace("COPY", copy));
+  const ran = await folder.run(join(K8S, script), paths, { CALLS: calls, TIMEOUT_SECONDS: "1" });
+  return { ...ran, done: (await readFile(calls, "utf8")) + ran.stdout };
 }
