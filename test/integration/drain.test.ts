@@ -10,10 +10,9 @@ import { headOf } from "./harness/answer-head.ts";
 import { ask } from "./harness/http.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 import { RawSocket } from "./harness/raw-socket.ts";
-import { TestServer } from "./harness/test-server.ts";
+import { OPEN, TestServer } from "./harness/test-server.ts";
 import { VibeTunnelClient } from "./harness/vibetunnel-client.ts";
 
-const OPEN = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 /** More than the buffers of a connection and the programs on both sides. */
 const DOWNLOAD_BYTES = 48 * 1024 * 1024;
 

@@ -11,7 +11,7 @@ import { oddRequest, SESSION_IDS } from "./harness/odd-requests.ts";
 import { openFiles, residentBytes, zombiesOf } from "./harness/processes.ts";
 import { Rest } from "./harness/rest.ts";
 import { SEED, scaled } from "./harness/scale.ts";
-import { TestServer } from "./harness/test-server.ts";
+import { OPEN, TestServer } from "./harness/test-server.ts";
 
 const CALLS = 100;
 const SIDE_BY_SIDE = 6;
@@ -29,15 +29,13 @@ const MAX_MORE_FILES = 20;
 /** Avoids using up ports with thousands of calls. */
 const agent = new Agent({ keepAlive: true });
 
-const UNLIMITED = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
-
 let server: TestServer;
 let rest: Rest;
 /** The number of answers of each status. */
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {
-  server = await TestServer.start({ asProcess: true, args: UNLIMITED, env: CONTEXT });
+  server = await TestServer.start({ asProcess: true, args: OPEN, env: CONTEXT });
   rest = new Rest(server);
 });
 afterAll(() => server[Symbol.asyncDispose]());

@@ -6,9 +6,8 @@ import { expect, test } from "vitest";
 import { eventually } from "../../packages/testing/src/wait.ts";
 import type { ServerEvent } from "../../src/protocol/frame/event.ts";
 import { ask } from "./harness/http.ts";
-import { TestServer } from "./harness/test-server.ts";
+import { OPEN, TestServer } from "./harness/test-server.ts";
 
-const OPEN = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const KIB = 1024;
 
 function keeping(what: string, args: readonly string[] = []): Promise<TestServer> {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { FollowRepository } from "./git/follow-repository.ts";
 import { type Answer, ask, type PathQuestion } from "./harness/http.ts";
-import { TestServer } from "./harness/test-server.ts";
+import { NO_LIMITS, TestServer } from "./harness/test-server.ts";
 
 const Schema = z.record(z.string(), z.unknown());
 const Media = z.record(z.string(), z.object({ schema: Schema }));
@@ -46,7 +46,7 @@ let described: Described[];
 
 beforeAll(async () => {
   server = await TestServer.start({
-    args: ["--rate-limit-api", "0", "--rate-limit-sessions", "0"],
+    args: NO_LIMITS,
     env: { SERVICE_USERNAME: CREDENTIALS.username, SERVICE_PASSWORD: CREDENTIALS.password },
   });
   document = Document.parse((await ask(server.url, "/api/openapi.json")).json);

@@ -4,10 +4,10 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { ask, shakeHands } from "./harness/http.ts";
 import { askAs, bearer, logIn, passwordServer } from "./harness/password-server.ts";
-import { MAIN, TestServer } from "./harness/test-server.ts";
+import { MAIN, NO_LIMITS, TestServer } from "./harness/test-server.ts";
 
 const ALLOWED = "https://term.example.com";
-const OPEN = ["--no-auth", "--session-host", "inline", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+const OPEN = ["--no-auth", "--session-host", "inline", ...NO_LIMITS];
 
 const portOf = ({ url }: TestServer) => new URL(url).port;
 
@@ -36,7 +36,7 @@ const headersOf = (origin: string | undefined): Record<string, string> =>
 
 test.each([
   ["without login", OPEN],
-  ["with login", ["--session-host", "inline", "--rate-limit-api", "0", "--rate-limit-sessions", "0"]],
+  ["with login", ["--session-host", "inline", ...NO_LIMITS]],
 ])("%s, a page of a foreign origin changes nothing and opens no socket", async (_, args) => {
   await using server = await passwordServer("inline", { args: [...args, "--allowed-origin", ALLOWED] });
   const token = await logIn(server);

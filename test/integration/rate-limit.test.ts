@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Answer } from "./harness/http.ts";
 import { Rest } from "./harness/rest.ts";
-import { TestServer } from "./harness/test-server.ts";
+import { OPEN, TestServer } from "./harness/test-server.ts";
 
 const SECRET = { SERVICE_USERNAME: "alice", SERVICE_PASSWORD: "correct horse" };
 
@@ -61,7 +61,7 @@ test("the limits are counted for each user, and for the address of whoever is no
 
 test("0 is no limit", async () => {
   await using server = await TestServer.start({
-    args: ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"],
+    args: OPEN,
   });
   const rest = new Rest(server);
   for (let round = 0; round < 150; round++) expect((await rest.get("/api/sessions")).status).toBe(200);

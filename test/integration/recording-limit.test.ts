@@ -4,10 +4,9 @@ import { eventually } from "../../packages/testing/src/wait.ts";
 import { parseCast } from "./harness/asciicast.ts";
 import { Follower } from "./harness/follower.ts";
 import { Rest } from "./harness/rest.ts";
-import { TestServer } from "./harness/test-server.ts";
+import { OPEN, TestServer } from "./harness/test-server.ts";
 
 const MIB = 1024 * 1024;
-const UNLIMITED = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 
 /** Numbered lines, `count` of them, of 8 bytes each. */
 const lines = (count: number): string =>
@@ -19,7 +18,7 @@ const QUIET = "stty raw -echo; printf ready";
 
 describe("at the size limit", () => {
   const start = (): Promise<TestServer> =>
-    TestServer.start({ args: [...UNLIMITED, "--max-recording-size", "1MiB"] });
+    TestServer.start({ args: [...OPEN, "--max-recording-size", "1MiB"] });
 
   test("a recording stops with a marker, and the session, its viewers and their resuming go on", async () => {
     await using server = await start();
@@ -99,7 +98,7 @@ describe("at the size limit", () => {
   });
 
   test("is kept by records as well: a program that writes a byte at a time does not fill the disk with them", async () => {
-    await using server = await TestServer.start({ args: [...UNLIMITED, "--max-recording-size", "4KiB"] });
+    await using server = await TestServer.start({ args: [...OPEN, "--max-recording-size", "4KiB"] });
     const rest = new Rest(server);
     const { id } = await rest.run("stty raw -echo; printf .; while head -c 1; do :; done");
     using socket = server.connect();

@@ -9,7 +9,7 @@ import { useStage } from "./stage.ts";
 
 const MAX_BYTES = 1_000_000;
 const stage = useStage({
-  flags: ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0", "--max-upload", `${MAX_BYTES}`],
+  flags: ["--no-auth", "--max-upload", `${MAX_BYTES}`],
 });
 const made = new AsyncDisposableStack();
 afterAll(() => made.disposeAsync());

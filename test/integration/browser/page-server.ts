@@ -1,6 +1,5 @@
 // A server for tests of the page.
-import { NO_LIMITS } from "../harness/test-fleet.ts";
-import { TestServer, type TestServerOptions } from "../harness/test-server.ts";
+import { NO_LIMITS, TestServer, type TestServerOptions } from "../harness/test-server.ts";
 
 export type PageServerOptions = Pick<TestServerOptions, "env" | "asProcess"> & {
   /** By default everybody is admitted. */

@@ -3,12 +3,12 @@ import { z } from "zod";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { type Answer, ask } from "../harness/http.ts";
+import { NO_LIMITS } from "../harness/test-server.ts";
 import { IMAGE } from "./built-image.ts";
 import { docker, type Ran, run } from "./docker.ts";
 
 /** The password of every user in these containers. */
 export const PASSWORD = "pa55 wörd";
-const WITHOUT_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 
 export type LoginAttempt = {
   readonly username: string;
@@ -206,7 +206,7 @@ function started({ prepare = ":", command, args = [], docker = [], image = IMAGE
     "-c",
     script,
     "sh",
-    ...WITHOUT_LIMITS,
+    ...NO_LIMITS,
     ...args,
   ];
 }

@@ -7,8 +7,8 @@ import { joinRequest, keptRemoteKey, remoteIdOf } from "../../../src/hq/joining/
 import { tunnelPath } from "../../../src/protocol/schemas/remote.ts";
 import { FakeRemote } from "./fake-remote.ts";
 import { type Answer, ask, type Question, shakeHands } from "./http.ts";
-import { basic, CREDENTIALS, NO_LIMITS } from "./test-fleet.ts";
-import { TestServer } from "./test-server.ts";
+import { basic, CREDENTIALS } from "./test-fleet.ts";
+import { NO_LIMITS, TestServer } from "./test-server.ts";
 
 const HQ_ENV = { TTYHQ_USERNAME: CREDENTIALS.username, TTYHQ_PASSWORD: CREDENTIALS.password };
 

@@ -1,6 +1,6 @@
 // A server with a name and a password.
 import { type Answer, ask, type Question } from "./http.ts";
-import { TestServer, type TestServerOptions } from "./test-server.ts";
+import { NO_LIMITS, TestServer, type TestServerOptions } from "./test-server.ts";
 
 export const USERNAME = "ada";
 export const PASSWORD = "correct horse";
@@ -8,10 +8,9 @@ export const TOKEN_SECRET = "a token secret of more than 32 bytes";
 
 /** Without limits except for failed logins. `where`: whether the session host is a separate process. */
 export function passwordServer(where: "inline" | "apart", more: TestServerOptions = {}): Promise<TestServer> {
-  const limits = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
   return TestServer.start({
     ...more,
-    args: ["--session-host", where, ...limits, ...(more.args ?? [])],
+    args: ["--session-host", where, ...NO_LIMITS, ...(more.args ?? [])],
     env: { SERVICE_USERNAME: USERNAME, SERVICE_PASSWORD: PASSWORD, ...more.env },
   });
 }

@@ -9,9 +9,8 @@ import { type Answer, ask, type Question } from "./http.ts";
 import { keepLogins, knownToken } from "./known-logins.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "./password-server.ts";
 import { RawSocket } from "./raw-socket.ts";
-import { TestServer, type TestServerOptions } from "./test-server.ts";
+import { NO_LIMITS, TestServer, type TestServerOptions } from "./test-server.ts";
 
-const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 /** A user with an old login who may no longer log in. */
 export const STRANGER = "eve";
 

@@ -2,9 +2,7 @@
 import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { CLIENT_SECRET } from "./login-provider.ts";
 import type { OpensslAuthority } from "./openssl-authority.ts";
-import { TestServer as Server, type TestServer } from "./test-server.ts";
-
-const LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+import { NO_LIMITS, TestServer as Server, type TestServer } from "./test-server.ts";
 
 /** The future address of a proxy that does not run yet. */
 export async function proxyOrigin(): Promise<string> {
@@ -26,7 +24,7 @@ export async function proxiedServer(options: {
   const proxy = ["--enable-proxy-serve", "--proxy-listen", `127.0.0.1:${port}`, "--proxy-url", origin];
   return await Server.start({
     asProcess,
-    args: ["--session-host", "inline", ...LIMITS, ...tls, ...proxy, ...args],
+    args: ["--session-host", "inline", ...NO_LIMITS, ...tls, ...proxy, ...args],
     env: {
       SERVICE_USERNAME: "server",
       SERVICE_PASSWORD: "correct horse",

@@ -8,7 +8,7 @@ import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/sch
 import { type Answer, ask, type Question } from "./http.ts";
 import { Scrape } from "./scrape.ts";
 import { ServerEvents } from "./server-events.ts";
-import { TestServer, type TestServerOptions } from "./test-server.ts";
+import { NO_LIMITS, TestServer, type TestServerOptions } from "./test-server.ts";
 
 /** The credentials of a remote, and a client, at an HQ with logins. */
 export const CREDENTIALS = { username: "fleet", password: "seven seas" } as const;
@@ -20,7 +20,6 @@ const DIALS = testEnv.TTYHQ_TEST_DIAL === "1";
 /** The same for a remote that a test starts itself, and its address in the HQ's list. */
 export const DIALLING: readonly string[] = DIALS ? ["--hq-dial"] : [];
 export const addressOf = ({ url }: TestServer): string => (DIALS ? DIALLED_URL : url);
-export const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"] as const;
 
 export type TestFleetOptions = {
   /** The initial number of remotes; they are called worker-1, worker-2, … */

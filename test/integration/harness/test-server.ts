@@ -37,7 +37,10 @@ export type TestServerOptions = {
 
 type Listening = { readonly url: string; readonly loginLink?: string; readonly behind?: string };
 
-const NO_LIMITS = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+/** No limits of calls and new sessions. */
+export const NO_LIMITS: readonly string[] = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+/** Nor a login. */
+export const OPEN: readonly string[] = ["--no-auth", ...NO_LIMITS];
 
 export class TestServer implements AsyncDisposable {
   readonly controlDir: string;
@@ -187,7 +190,7 @@ export class TestServer implements AsyncDisposable {
   }
 
   async #spawn(port: number): Promise<void> {
-    const { args = NO_LIMITS, env, main, asProcess = main !== undefined } = this.#options;
+    const { args = OPEN, env, main, asProcess = main !== undefined } = this.#options;
     const places = ["--bind", "127.0.0.1", "--port", `${port}`, "--control-dir", this.controlDir];
     const words = [...places, "--json", ...args];
     // A separate home: start files of this machine's login shells are not under test.

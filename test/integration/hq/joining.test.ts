@@ -10,8 +10,8 @@ import { asAdmin, HandmadeRemote, newToken, startHq } from "../harness/handmade-
 import { shakeHands } from "../harness/http.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH } from "../harness/replica.ts";
-import { addressOf, DIALLING, NO_LIMITS } from "../harness/test-fleet.ts";
-import { TestServer, type TestServerOptions } from "../harness/test-server.ts";
+import { addressOf, DIALLING } from "../harness/test-fleet.ts";
+import { NO_LIMITS, TestServer, type TestServerOptions } from "../harness/test-server.ts";
 
 const startRemote = (
   hq: TestServer,

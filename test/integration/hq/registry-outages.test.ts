@@ -10,8 +10,7 @@ import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts"
 import { Person } from "../harness/people.ts";
 import { RedisSentinels } from "../harness/redis-sentinels.ts";
 import { BACK, OUT_OF_REACH } from "../harness/replica.ts";
-import { NO_LIMITS } from "../harness/test-fleet.ts";
-import { TestServer } from "../harness/test-server.ts";
+import { NO_LIMITS, TestServer } from "../harness/test-server.ts";
 
 const LOGIN = { TTYHQ_USERNAME: USERNAME, TTYHQ_PASSWORD: PASSWORD, TTYHQ_JWT_SECRET: TOKEN_SECRET };
 const UNAVAILABLE = { status: 503, json: { code: "registry_unavailable" } };

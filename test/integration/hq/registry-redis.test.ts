@@ -16,7 +16,7 @@ import { PATIENCE_MS } from "../harness/patience.ts";
 import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH } from "../harness/replica.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
-import { TestServer } from "../harness/test-server.ts";
+import { OPEN, TestServer } from "../harness/test-server.ts";
 
 const TOLD_WITHIN_MS = 1_000;
 
@@ -42,10 +42,9 @@ class TwoHqs implements AsyncDisposable {
     await writeFile(url, redis.url);
     await writeFile(secret, "a secret of at least 32 bytes, as it were");
     const hqArgs = ["--registry-url-file", url, "--jwt-secret-file", secret];
-    const limits = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
     const second = await TestServer.start({
       asProcess: true,
-      args: ["--hq", "--no-auth", ...limits, ...hqArgs],
+      args: ["--hq", ...OPEN, ...hqArgs],
     });
     stack.use(second);
     const fleet = stack.use(await TestFleet.start({ asProcess: true, remotes, hqArgs, dials: false }));

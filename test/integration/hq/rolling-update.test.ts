@@ -8,7 +8,7 @@ import { PacedProgram } from "../harness/paced-program.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { IN_FULL, scaled } from "../harness/scale.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
-import { TestServer } from "../harness/test-server.ts";
+import { OPEN, TestServer } from "../harness/test-server.ts";
 
 const VIEWERS = scaled(200);
 const BYTES_PER_SECOND = 50_000;
@@ -37,7 +37,7 @@ async function worstStall(): Promise<number> {
     TTYHQ_REGISTRY_URL: redis.url,
     TTYHQ_JWT_SECRET: "a secret of at least 32 bytes, as it were",
   };
-  const hqArgs = ["--hq", "--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+  const hqArgs = ["--hq", ...OPEN];
   await using second = await TestServer.start({ asProcess: true, args: hqArgs, env: secret });
   await using fleet = await TestFleet.start({ asProcess: true, hqEnv: secret, dials: false });
   const { id } = await fleet.create("worker-1", { command: program.command });

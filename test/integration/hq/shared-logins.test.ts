@@ -14,11 +14,10 @@ import { Person } from "../harness/people.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH } from "../harness/replica.ts";
-import { TestServer } from "../harness/test-server.ts";
+import { NO_LIMITS, TestServer } from "../harness/test-server.ts";
 
 const OUT_WITHIN_MS = 1_000;
 const LOGIN_OVER = 4401;
-const LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const LOGIN = { TTYHQ_USERNAME: USERNAME, TTYHQ_PASSWORD: PASSWORD, TTYHQ_JWT_SECRET: TOKEN_SECRET };
 
 let owned: AsyncDisposableStack;
@@ -34,7 +33,7 @@ beforeAll(async () => {
   const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "ttyhq-shared-")));
   const url = join(folder.path, "registry-url");
   await writeFile(url, redis.url);
-  args = ["--hq", "--registry-url-file", url, "--enable-ssh-keys", ...LIMITS];
+  args = ["--hq", "--registry-url-file", url, "--enable-ssh-keys", ...NO_LIMITS];
   first = stack.use(await TestServer.start({ asProcess: true, args, env: LOGIN }));
   second = stack.use(await TestServer.start({ asProcess: true, args, env: LOGIN }));
   hqs = [first, second];
@@ -158,7 +157,7 @@ test("a login link of one logs in at the other, once at all of them", async () =
 
 test("a share link that one made is listed and revoked at the other, and its guest is out", async () => {
   const name = "worker";
-  const to = ["--hq-url", first.url, "--allow-insecure-hq", "--name", name, ...LIMITS];
+  const to = ["--hq-url", first.url, "--allow-insecure-hq", "--name", name, ...NO_LIMITS];
   await using _worker = await TestServer.start({
     asProcess: true,
     args: to,
@@ -230,7 +229,7 @@ test("while Redis is unreachable known logins are valid, tickets are refused, an
 });
 
 test("a token of another server is refused, though it has the same secret", async () => {
-  await using other = await TestServer.start({ asProcess: true, args: ["--hq", ...LIMITS], env: LOGIN });
+  await using other = await TestServer.start({ asProcess: true, args: ["--hq", ...NO_LIMITS], env: LOGIN });
   const token = await logIn(first);
   expect((await new Person(other, token).ask("/api/sessions")).status).toBe(401);
   expect(await statuses(await logIn(other))).toEqual([401, 401]);
@@ -323,7 +322,7 @@ test("without Redis no partial audit log is shown, and no line of that time is l
 
 test("a caller who has used up the calls of a minute at one HQ is refused at the other soon after", async () => {
   const limit = 500;
-  const limited = [...args.slice(0, -LIMITS.length), "--rate-limit-api", `${limit}`];
+  const limited = [...args.slice(0, -NO_LIMITS.length), "--rate-limit-api", `${limit}`];
   await using one = await TestServer.start({ asProcess: true, args: limited, env: LOGIN });
   await using other = await TestServer.start({ asProcess: true, args: limited, env: LOGIN });
   const token = await logIn(one);

@@ -15,12 +15,11 @@ import { OpensslAuthority } from "../harness/openssl-authority.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { RedisServer } from "../harness/redis-server.ts";
-import { TestServer } from "../harness/test-server.ts";
+import { NO_LIMITS, TestServer } from "../harness/test-server.ts";
 import { TlsClient } from "../harness/tls-client.ts";
 
 /** The lifetime of the provider's tokens, in seconds. */
 const SHORT = 3;
-const LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const SECRETS = { TTYHQ_JWT_SECRET: TOKEN_SECRET, TTYHQ_PROXY_OIDC_CLIENT_SECRET: CLIENT_SECRET };
 const ENV = { ...SECRETS, TTYHQ_USERNAME: USERNAME, TTYHQ_PASSWORD: PASSWORD };
 
@@ -49,7 +48,7 @@ beforeAll(async () => {
   provider = stack.use(await LoginProvider.start(options));
   const { certFile, keyFile } = await authority.issue({ subject: "/CN=localhost", names: "DNS:localhost" });
   const tls = ["--tls-cert", certFile, "--tls-key", keyFile];
-  const hq = ["--hq", "--registry-url-file", registryUrl, "--allow-user", "*", ...LIMITS];
+  const hq = ["--hq", "--registry-url-file", registryUrl, "--allow-user", "*", ...NO_LIMITS];
   for (const port of proxies) {
     const proxy = ["--enable-proxy-serve", "--proxy-listen", `127.0.0.1:${port}`, "--proxy-url", origin];
     const args = [...hq, ...tls, ...proxy, ...provider.args];

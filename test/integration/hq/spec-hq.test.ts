@@ -7,7 +7,7 @@ import { SpecHq } from "../fixtures/spec-hq.ts";
 import { bestTime } from "../harness/best-time.ts";
 import { ask } from "../harness/http.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
-import { TestServer } from "../harness/test-server.ts";
+import { OPEN, TestServer } from "../harness/test-server.ts";
 
 const CREDENTIALS = { username: "other", password: "program" } as const;
 
@@ -16,7 +16,7 @@ function startRemote(hq: SpecHq): Promise<TestServer> {
   const to = ["--hq-url", hq.url, "--allow-insecure-hq", "--name", "worker-1"];
   return TestServer.start({
     asProcess: true,
-    args: [...to, "--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"],
+    args: [...to, ...OPEN],
     env: { TTYHQ_HQ_USERNAME: CREDENTIALS.username, TTYHQ_HQ_PASSWORD: CREDENTIALS.password },
   });
 }

@@ -9,11 +9,10 @@ import type { Question } from "../harness/http.ts";
 import { keepLogins } from "../harness/known-logins.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { Person } from "../harness/people.ts";
-import { TestServer } from "../harness/test-server.ts";
+import { NO_LIMITS, TestServer } from "../harness/test-server.ts";
 
 /** The accounts of the tests. */
 const USERS = 6;
-const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const refused = { status: 401, json: { code: "unauthorized", error: "this user may not log in here" } };
 
 const QUESTIONS: readonly (readonly [string, Question])[] = [
