@@ -19,8 +19,11 @@ const MIB = 1024 * 1024;
 const STEP_BYTES = MIB;
 /** Once the steady viewers are connected. */
 const LATER_STEPS = 12;
-/** Room for what the network holds: 4 MiB to send, and 6 to 32 MiB received, by the kernel's version. */
-const MAX_STEPS = 60;
+/**
+ * Room for what the network holds: 4 MiB to send, and 6 to 32 MiB received, by the kernel's version. Whenever the
+ * kernel makes room for more meanwhile, the stalled viewer gets the screen, and its lag begins at 0.
+ */
+const MAX_STEPS = 100;
 /** The lag of the stalled viewer when the steady ones connect, without what the network holds. */
 const MIN_LAG_BYTES = 8 * MIB;
 const MAX_GROWTH_BYTES = 32 * MIB;

@@ -13,7 +13,7 @@ export type Gate = {
 /** Printed without a key: viewers that have it may type. */
 export const READY_BYTES = 64;
 
-/** One for each gate. A key that is typed twice, because its arrival was unknown, opens no later gate. */
+/** One for each gate, in turn. A key that is typed twice, because its arrival was unknown, does not open the next gate. */
 const KEYS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** Ends the program at a gate; the rest is not printed. */
@@ -25,7 +25,7 @@ stty raw -echo
 keys=$1 pieces=$2 bytes=$3 pause=$4
 shift 4
 key() {
-  wanted=$(printf %s ${KEYS} | cut -c "$1")
+  wanted=$(printf %s ${KEYS} | cut -c $((($1 - 1) % ${KEYS.length} + 1)))
   typed=
   while [ "$typed" != "$wanted" ]; do
     typed=$(head -c 1 </dev/tty)
@@ -52,9 +52,7 @@ export function gatedOracle(
   return ["sh", "-c", SCRIPT, "gated", ...numbers, ...oracle];
 }
 
-/** The keys for gate 1, gate 2, …, and the rest. Repeating a key does no harm, even late. */
+/** The keys for gate 1, gate 2, …, and the rest. Repeating a key does no harm until all others had their turn. */
 export function gateKey(number: number): string {
-  const key = KEYS[number - 1];
-  if (key === undefined) throw new Error(`there are ${KEYS.length} gates at most`);
-  return key;
+  return KEYS.charAt((number - 1) % KEYS.length);
 }
