@@ -13,6 +13,7 @@ make       make
 g++        g++
 ps         procps
 chromium   chromium
+chromium-headless-shell chromium-headless-shell
 asciinema  asciinema
 tmux       tmux
 zsh        zsh

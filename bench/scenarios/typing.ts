@@ -44,7 +44,7 @@ export const typing: Scenario = {
 async function run(_: Peer, workshop: Workshop): Promise<Values> {
   await using server = await TtyhqProcess.start();
   await using bare = await BarePage.start(workshop.program);
-  await using chromium = await Chromium.start(SOFTWARE_WEBGL);
+  await using chromium = await Chromium.start({ args: SOFTWARE_WEBGL });
   const values: Record<string, number> = {};
   for (const { load, bytesPerSecond } of LOADS) {
     for (const page of PAGES) {

@@ -183,7 +183,7 @@ test("axe-core finds nothing in the machines of an HQ, in either colours", async
 });
 
 test("every colour of the palette can be read on the ground of the terminal, in every theme", async () => {
-  await using chromium = await Chromium.start(["--disable-3d-apis"]);
+  await using chromium = await Chromium.start({ args: ["--disable-3d-apis"] });
   await using page = await chromium.open(stage().server.url);
   await logIn(page);
   await page.startShell();

@@ -4,34 +4,9 @@ import { delimiter, join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium } from "playwright-core";
 import { PageDriver } from "./page-driver.ts";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
-/**
- * Renderers that Chromium starts for each window and page although no test shows them: the popups of its address bar,
- * and a spare for the next page. They cost half of its CPU time.
- */
-const UNNEEDED = [
-  "PreloadTopChromeWebUI",
-  "SpareRendererForSitePerProcess",
-  "WebUIOmniboxAimPopup",
-  "WebUIOmniboxFullPopup",
-  "WebUIOmniboxPopup",
-];
-/** Chromium honours only the last --disable-features, so ours repeats the list of Playwright. */
-const DISABLED_BY_PLAYWRIGHT = [
-  "AimEnabled",
-  "AvoidCorsURLLoaderRestartOnRedirect",
-  "AvoidUnnecessaryBeforeUnloadCheckSync",
-  "DestroyProfileOnBrowserClose",
-  "HttpsFirstBalancedModeAutoEnable",
-  "HttpsUpgrades",
-  "LensOverlay",
-  "MediaRouter",
-  "NetworkTimeServiceQuerying",
-  "OptimizationHints",
-  "PaintHolding",
-  "PreconnectToSearch",
-  "ThirdPartyStoragePartitioning",
-];
+const WHOLE = ["chromium", "chromium-browser", "google-chrome"];
+/** Chromium without windows: a page costs two thirds of the CPU time, but it shows no notifications. */
+const WITHOUT_WINDOWS = ["chromium-headless-shell", "chrome-headless-shell", ...WHOLE];
 const ARGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -39,8 +14,13 @@ const ARGS = [
   "--disable-component-update",
   "--disable-dev-shm-usage",
   "--no-first-run",
-  `--disable-features=${[...UNNEEDED, ...DISABLED_BY_PLAYWRIGHT].join(",")}`,
 ];
+
+export type ChromiumOptions = {
+  readonly args?: readonly string[];
+  /** For notifications. */
+  readonly isWhole?: boolean;
+};
 
 let processBrowser: Promise<Browser> | undefined;
 
@@ -54,8 +34,8 @@ export class Chromium implements AsyncDisposable {
   }
 
   /** Disposal ends the browser as well. */
-  static async start(more: readonly string[] = []): Promise<Chromium> {
-    const started = new Chromium(await launch(more));
+  static async start(options: ChromiumOptions = {}): Promise<Chromium> {
+    const started = new Chromium(await launch(options));
     started.#scope.defer(() => started.#browser.close());
     return started;
   }
@@ -86,13 +66,14 @@ export class Chromium implements AsyncDisposable {
   }
 }
 
-async function launch(more: readonly string[] = []): Promise<Browser> {
-  return await chromium.launch({ executablePath: await findChromium(), args: [...ARGS, ...more] });
+async function launch({ args = [], isWhole = false }: ChromiumOptions = {}): Promise<Browser> {
+  const executablePath = await findProgram(isWhole ? WHOLE : WITHOUT_WINDOWS);
+  return await chromium.launch({ executablePath, args: [...ARGS, ...args] });
 }
 
-async function findChromium(): Promise<string> {
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
-    for (const name of NAMES) {
+async function findProgram(names: readonly string[]): Promise<string> {
+  for (const name of names) {
+    for (const folder of (process.env.PATH ?? "").split(delimiter)) {
       const path = join(folder, name);
       const isThere = await access(path, constants.X_OK).then(
         () => true,
@@ -101,5 +82,7 @@ async function findChromium(): Promise<string> {
       if (isThere) return path;
     }
   }
-  throw new Error("the tests of the page need Chromium: on Debian `apt-get install chromium`");
+  throw new Error(
+    "the tests of the page need Chromium: on Debian `apt-get install chromium chromium-headless-shell`",
+  );
 }

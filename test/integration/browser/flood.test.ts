@@ -61,7 +61,9 @@ test("the terminal gets at most 50 ms of output to parse at a time, and little w
 });
 
 test("with a software renderer the terminal does not use WebGL", async () => {
-  await using chromium = await Chromium.start(["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]);
+  await using chromium = await Chromium.start({
+    args: ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"],
+  });
   await using page = await chromium.open(stage().server.url);
   await page.startShell();
   const hasWebgl = await page.page.evaluate("document.createElement('canvas').getContext('webgl2') !== null");

@@ -11,7 +11,7 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>';
 const scope = new AsyncDisposableStack();
 let chromium: Chromium;
 beforeAll(async () => {
-  chromium = scope.use(await Chromium.start(["--host-resolver-rules=MAP ttyhq.test 127.0.0.1"]));
+  chromium = scope.use(await Chromium.start({ args: ["--host-resolver-rules=MAP ttyhq.test 127.0.0.1"] }));
 });
 afterAll(() => scope.disposeAsync());
 

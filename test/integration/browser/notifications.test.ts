@@ -1,11 +1,12 @@
 // Browser notifications of sessions that are not visible, and the page as an installed app.
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { Chromium } from "./chromium.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { createSession } from "./page-server.ts";
 import { useStage } from "./stage.ts";
 
-const stage = useStage();
+const stage = useStage({}, () => Chromium.start({ isWhole: true }));
 const Shown = z.array(z.object({ title: z.string(), body: z.string(), tag: z.string() }));
 const Manifest = z.object({ url: z.string(), errors: z.array(z.unknown()), data: z.string() });
 const Errors = z.object({ installabilityErrors: z.array(z.object({ errorId: z.string() })) });

@@ -7,12 +7,15 @@ import { type PageServerOptions, startPageServer } from "./page-server.ts";
 export type Stage = { readonly server: TestServer; readonly chromium: Chromium };
 
 /** Starts both before the tests of the file and ends them afterwards; the returned function is for use within tests. */
-export function useStage(options: PageServerOptions = {}): () => Stage {
+export function useStage(
+  options: PageServerOptions = {},
+  startChromium = () => Chromium.ofProcess(),
+): () => Stage {
   const scope = new AsyncDisposableStack();
   let stage: Stage | undefined;
   beforeAll(async () => {
     const server = scope.use(await startPageServer(options));
-    const chromium = scope.use(await Chromium.ofProcess());
+    const chromium = scope.use(await startChromium());
     stage = { server, chromium };
   });
   afterAll(() => scope.disposeAsync());

@@ -193,7 +193,7 @@ test("an address in the output is a link to another window", async () => {
 });
 
 test("without WebGL the terminal is drawn with elements", async () => {
-  await using chromium = await Chromium.start(["--disable-3d-apis"]);
+  await using chromium = await Chromium.start({ args: ["--disable-3d-apis"] });
   await using page = await chromium.open(stage().server.url);
   await page.startShell();
   await page.enter("echo drawn-$((1 + 1))");
