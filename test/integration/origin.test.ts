@@ -4,10 +4,9 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { ask, shakeHands } from "./harness/http.ts";
 import { askAs, bearer, logIn, passwordServer } from "./harness/password-server.ts";
-import { MAIN, NO_LIMITS, TestServer } from "./harness/test-server.ts";
+import { MAIN, OPEN, TestServer } from "./harness/test-server.ts";
 
 const ALLOWED = "https://term.example.com";
-const OPEN = ["--no-auth", "--session-host", "inline", ...NO_LIMITS];
 
 const portOf = ({ url }: TestServer) => new URL(url).port;
 
@@ -35,8 +34,8 @@ const headersOf = (origin: string | undefined): Record<string, string> =>
   origin === undefined ? {} : { origin };
 
 test.each([
-  ["without login", OPEN],
-  ["with login", ["--session-host", "inline", ...NO_LIMITS]],
+  ["without login", ["--no-auth"]],
+  ["with login", []],
 ])("%s, a page of a foreign origin changes nothing and opens no socket", async (_, args) => {
   await using server = await passwordServer("inline", { args: [...args, "--allowed-origin", ALLOWED] });
   const token = await logIn(server);
@@ -72,7 +71,7 @@ test("every method that changes something is refused to a foreign page, a login 
 });
 
 test("without login on loopback, a rebound name gets nothing, not even the page", async () => {
-  await using server = await TestServer.start({ args: OPEN });
+  await using server = await TestServer.start({ args: ["--session-host", "inline", ...OPEN] });
   const port = portOf(server);
   for (const host of [`evil.example:${port}`, "evil.example", `localhost.evil.example:${port}`, "10.0.0.1"]) {
     const headers = { host, origin: `http://${host}` };
