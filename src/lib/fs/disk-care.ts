@@ -1,5 +1,5 @@
-import { Backoff } from "../async/backoff.ts";
 import { KeyedMutex } from "../async/mutex.ts";
+import { RetryTimer } from "../async/retry-timer.ts";
 import { isErrno } from "./atomic-file.ts";
 
 const FIRST_RETRY_MS = 500;
@@ -27,10 +27,11 @@ export class DiskCare implements AsyncDisposable {
   /** By name, in the order of failure: a recording comes after its journal. */
   readonly #waiting = new Map<string, () => Promise<void>>();
   readonly #mutex = new KeyedMutex();
-  readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
+  readonly #retry = new RetryTimer({
+    ...{ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS },
+    retry: () => void this.#round(),
+  });
   #rightSinceMs = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
 
   constructor(options: DiskCareOptions) {
     this.#options = options;
@@ -66,34 +67,21 @@ export class DiskCare implements AsyncDisposable {
         { error, path, fault: diskFault(error, path) },
         "disk not written: what is to be stored waits",
       );
-      if (now() - this.#rightSinceMs > STABLE_MS) this.#backoff.reset();
+      if (now() - this.#rightSinceMs > STABLE_MS) this.#retry.stop();
+      this.#retry.start();
     }
     this.#waiting.set(name, retry);
-    this.#arm();
   }
 
   /** Tries a last time. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#retry[Symbol.dispose]();
     if (this.isWaiting) await this.#round();
-  }
-
-  #arm(): void {
-    if (this.#timer !== undefined || this.#isClosed) return;
-    this.#timer = setTimeout(() => void this.#retry(), this.#backoff.next());
-    this.#timer.unref();
-  }
-
-  async #retry(): Promise<void> {
-    await this.#round();
-    this.#timer = undefined;
-    if (this.isWaiting) this.#arm();
   }
 
   async #round(): Promise<void> {
     for (const [name, retry] of [...this.#waiting]) await this.#try(name, retry);
-    if (this.isWaiting) return;
+    if (this.isWaiting) return this.#retry.start();
     const { log, path, now } = this.#options;
     this.#rightSinceMs = now();
     log.info({ path }, "disk written again");
