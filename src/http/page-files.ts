@@ -66,29 +66,25 @@ function bodyOf(path: string, bytes: Uint8Array, coding?: string): Body {
   return { bytes, etag, headers };
 }
 
+type PageRequest = Pick<IncomingMessage, "method" | "headers"> & {
+  readonly path: string;
+  acceptsEncodings(coding: string): string | false;
+};
+
 /** Returns false if the request is for none of these files. */
 export function sendPageFile(
   files: PageFiles,
-  { method, path, headers }: Pick<IncomingMessage, "method" | "headers"> & { readonly path: string },
+  request: PageRequest,
   response: Pick<ServerResponse, "writeHead">,
 ): boolean {
+  const { method, path, headers } = request;
   const file = method === "GET" || method === "HEAD" ? files.get(path) : undefined;
   if (file === undefined) return false;
-  const body = file.compressed.find(({ coding }) => accepts(headers["accept-encoding"], coding)) ?? file;
+  const body = file.compressed.find(({ coding }) => request.acceptsEncodings(coding)) ?? file;
   const known = headers["if-none-match"]?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   if (known?.some((tag) => tag === body.etag || tag === "*")) {
     const { "content-length": _, ...others } = body.headers;
     response.writeHead(304, others).end();
   } else response.writeHead(200, body.headers).end(body.bytes);
   return true;
-}
-
-/** By its name alone: a client that lists a coding with a low preference takes it as well. */
-function accepts(acceptEncoding: string | string[] | undefined, coding: string): boolean {
-  return [acceptEncoding ?? ""]
-    .flat()
-    .join()
-    .split(",")
-    .map((part) => part.split(";").map((each) => each.trim()))
-    .some(([name, quality]) => name === coding && !/^q=0(?:\.0*)?$/.test(quality ?? ""));
 }

@@ -15,7 +15,8 @@ export type Context<Caller extends Principal | undefined = Principal> = {
   /** The page's origin, already checked. */
   readonly origin?: string | undefined;
   readonly range: string | undefined;
-  readonly accept: string | undefined;
+  /** The type that the client prefers (RFC 9110, 12.5.1), the first if it does not care; false if it accepts none. */
+  readonly accepts: (...types: string[]) => string | false;
   readonly lastEventId: string | undefined;
   readonly setHeader?: (name: string, value: string) => void;
   /** Only of an upload. */

@@ -207,10 +207,11 @@ async function answerOf({ endpoint, route }: Mounted, exchange: Exchange): Promi
     // Takes precedence over invalid input; comes after parsing because the audit log records the input.
     if (seen.principal !== undefined) requirePermission(seen.principal.rights, endpoint.need);
   }
-  const { range, accept, "user-agent": client, "last-event-id": lastEventId } = request.headers;
+  const { range, "user-agent": client, "last-event-id": lastEventId } = request.headers;
   return await route(input, {
-    ...{ principal: seen.principal, address: seen.address, client, range, accept, upload },
+    ...{ principal: seen.principal, address: seen.address, client, range, upload },
     signal: abort.signal,
+    accepts: (...types) => request.accepts(types),
     origin: options.policy === undefined ? undefined : seen.origin,
     identified: () => identified(exchange),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,

@@ -31,10 +31,10 @@ export function avatarRoutes(parts: {
     return kept.avatar;
   };
   return {
-    avatar: async ({ params }, { accept }) => {
+    avatar: async ({ params }, { accepts }) => {
       const isOwn = checkUserId(params.userId) === serverUser;
       const avatar = isOwn && platform === "darwin" ? await ownAvatar() : undefined;
-      if (isJsonPreferred(accept)) return json(platform, avatar);
+      if (accepts("image/svg+xml", "application/json") === "application/json") return json(platform, avatar);
       if (avatar !== undefined) {
         const bytes = Buffer.from(avatar.content, "base64");
         return image(avatar.type, bytes, `private, max-age=${HOUR_S}`);
@@ -49,22 +49,6 @@ function checkUserId(text: string): string {
   const result = UserId.safeParse(text);
   if (result.success) return result.data;
   throw new ServiceError("invalid_request", result.error.issues[0]?.message ?? "Invalid user ID format");
-}
-
-/** Whether JSON is accepted explicitly, and no image with a higher weight (RFC 9110, 12.5.1). */
-function isJsonPreferred(accept = ""): boolean {
-  const wishes = accept
-    .toLowerCase()
-    .split(",", 64)
-    .map((wish) => {
-      const [range = "", ...parameters] = wish.split(";").map((part) => part.trim());
-      const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
-      return { range, weight: weight === undefined ? 1 : Number(weight) };
-    });
-  const best = (isIt: (range: string) => boolean): number =>
-    Math.max(0, ...wishes.filter(({ range }) => isIt(range)).map(({ weight }) => weight || 0));
-  const json = best((range) => range === "application/json");
-  return json > 0 && json >= best((range) => range.startsWith("image/"));
 }
 
 function json(platform: string, found: Avatar | undefined): Media {

@@ -40,7 +40,7 @@ test("event streams that begin at the same moment do not exceed the connections 
   const client = new AbortController();
   const context: Context = {
     ...{ principal, identified: async () => principal, signal: client.signal },
-    ...{ address: undefined, range: undefined, accept: undefined, lastEventId: undefined },
+    ...{ address: undefined, range: undefined, accepts: () => false, lastEventId: undefined },
   };
   const input = { params: undefined, query: {}, body: undefined };
   const streams = [await serverEvents?.(input, context), await serverEvents?.(input, context)];

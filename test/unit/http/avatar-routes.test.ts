@@ -1,3 +1,4 @@
+import express from "express";
 import { expect, test } from "vitest";
 import type { Avatar } from "../../../src/auth/accounts/methods.ts";
 import type { Context } from "../../../src/http/route.ts";
@@ -11,8 +12,12 @@ const PHOTO: Avatar = {
 };
 
 async function askRoute(routes: ReturnType<typeof avatarRoutes>, userId: string, accept?: string) {
+  const request: Pick<express.Request, "accepts"> = Object.create(express.request, {
+    headers: { value: { accept } },
+  });
   const context: Context<undefined> = {
-    ...{ principal: undefined, identified: async () => undefined, address: "10.0.0.1", accept },
+    ...{ principal: undefined, identified: async () => undefined, address: "10.0.0.1" },
+    accepts: (...types) => request.accepts(types),
     ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
   };
   const answer = await routes.avatar?.({ params: { userId }, query: undefined, body: undefined }, context);

@@ -10,7 +10,7 @@ const ADMIN: Principal = { user: "me", method: "token", rights: ALL };
 const USER: Principal = { user: "ada", method: "token", rights: OWN, owner: "ada" };
 
 const asking = (principal: Principal): Context => ({
-  ...{ principal, identified: async () => undefined, address: undefined, accept: undefined },
+  ...{ principal, identified: async () => undefined, address: undefined, accepts: () => false },
   ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
 });
 

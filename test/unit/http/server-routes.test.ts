@@ -3,7 +3,7 @@ import type { Context } from "../../../src/http/route.ts";
 import { serverRoutes } from "../../../src/http/routes/server-routes.ts";
 
 const CONTEXT: Context<undefined> = {
-  ...{ principal: undefined, identified: async () => undefined, address: undefined, accept: undefined },
+  ...{ principal: undefined, identified: async () => undefined, address: undefined, accepts: () => false },
   ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
 };
 

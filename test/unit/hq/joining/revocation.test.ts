@@ -15,7 +15,7 @@ import { MemoryFleet, settled } from "../memory-fleet.ts";
 import { MemoryStore, registration, SEAL } from "../memory-store.ts";
 
 const asking = (principal: Principal): Context => ({
-  ...{ principal, identified: async () => undefined, address: undefined, accept: undefined },
+  ...{ principal, identified: async () => undefined, address: undefined, accepts: () => false },
   ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
 });
 const ADMIN = asking({ user: "me", method: "token", rights: ALL });
