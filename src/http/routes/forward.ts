@@ -23,18 +23,15 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "cleanup-exited",
 ]);
 /** Not forwarded: the HQ limits new sessions and files, and ends share links with the API token or user that created them. */
-const DONE_HERE: ReadonlyMap<string, string> = new Map([
-  ["POST sessions", "create a session with POST /api/sessions and remoteId"],
-  ["POST sessions/:id/files", "send a file with POST /api/sessions/:id/files"],
-  ["GET sessions/:id/files", "fetch a file with GET /api/sessions/:id/files"],
-  ["POST sessions/:id/share", "share a session with POST /api/sessions/:id/share"],
+const DONE_HERE: ReadonlyMap<Endpoint | undefined, string> = new Map<Endpoint, string>([
+  [endpoints.createSession, "create a session with POST /api/sessions and remoteId"],
+  [endpoints.uploadFile, "send a file with POST /api/sessions/:id/files"],
+  [endpoints.downloadFile, "fetch a file with GET /api/sessions/:id/files"],
+  [endpoints.createShare, "share a session with POST /api/sessions/:id/share"],
 ]);
-const UPDATE_SHARE = "PATCH sessions/:id/shares/:id";
 const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "retry-after"] as const;
 
 type Sender = Pick<Context, "principal" | "address" | "range" | "lastEventId">;
-
-const NOTIFICATIONS = "git/notifications";
 
 export type Forwarded = {
   readonly method: ClientRequest["method"];
@@ -75,20 +72,21 @@ export async function forward(
 function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): Omit<ClientRequest, "signal"> {
   const { principal, range, lastEventId } = sender;
   const segments = path[0] === "api" ? path.slice(1) : path;
-  const need = needOf(method, segments, principal);
+  const endpoint = endpointOf(method, ["api", ...segments]);
+  // Only admins may use endpoints that this HQ does not know.
+  const need = endpoint?.need ?? "remotes:manage";
+  requirePermission(principal.rights, need);
   const isPlain = segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
   if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
     throw new ServiceError("not_found", `an HQ does not forward /${path.join("/")} to its remotes`);
   }
-  const pattern = `${method} ${patternOf(segments)}`;
-  const instead = DONE_HERE.get(pattern);
+  const instead = DONE_HERE.get(endpoint);
   if (instead !== undefined) throw new ServiceError("not_found", instead);
-  if (pattern === UPDATE_SHARE) refuseLastingChange(principal, Object(body).mode);
+  if (endpoint === endpoints.updateShare) refuseLastingChange(principal, Object(body).mode);
   const search = searchOf(query);
   // For the remote all callers of this HQ are one client.
-  if (segments.join("/") === NOTIFICATIONS) {
+  if (endpoint === endpoints.listNotifications)
     search.set("client", noticeReader(search.get("client") ?? "", sender));
-  }
   const isEmpty = method === "GET" || body === undefined;
   return {
     method,
@@ -103,20 +101,10 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
   };
 }
 
-function patternOf(segments: readonly string[]): string {
-  return segments.map((segment, index) => (index % 2 === 1 ? ":id" : segment)).join("/");
-}
-
-/** The permission that the request needs here and on the remote. Only admins may use endpoints that this HQ does not know. */
-function needOf(method: string, segments: readonly string[], { rights }: Principal): Need {
-  const path = ["api", ...segments];
-  const known: readonly Endpoint[] = Object.values(endpoints);
-  const found = known.find(
+function endpointOf(method: string, path: readonly string[]): Endpoint | undefined {
+  return Object.values<Endpoint>(endpoints).find(
     (endpoint) => endpoint.method.toUpperCase() === method && matchPath(endpoint, path) !== undefined,
   );
-  const { need } = found ?? { need: "remotes:manage" };
-  requirePermission(rights, need);
-  return need;
 }
 
 function searchOf(query: Forwarded["query"]): URLSearchParams {
