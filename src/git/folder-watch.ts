@@ -13,9 +13,6 @@ type FolderWatchOptions = {
   readonly onExhausted?: (error: unknown) => void;
 };
 
-/** A user's watches, and open files. */
-const EXHAUSTED = ["ENOSPC", "EMFILE", "ENFILE"];
-
 /**
  * Watches folders, not recursively, and reports several changes at once. Unwatchable folders are skipped: callers need
  * a fallback.
@@ -66,7 +63,8 @@ export class FolderWatch implements Disposable {
       watcher.on("error", () => watcher.close());
       this.#watchers.push(watcher);
     } catch (error) {
-      if (EXHAUSTED.some((code) => isErrno(error, code))) this.#options.onExhausted?.(error);
+      // A user's watches, and open files.
+      if (isErrno(error, "ENOSPC", "EMFILE", "ENFILE")) this.#options.onExhausted?.(error);
     }
   }
 

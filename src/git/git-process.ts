@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
+import { isErrno } from "../lib/fs/atomic-file.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { GIT_STOP_GRACE_MS } from "./git-limits.ts";
 
@@ -119,15 +120,12 @@ function timedOut({ args }: GitCommand, ms: number): ServiceError {
   return new ServiceError("git_timeout", `git ${what} took longer than ${ms} ms`);
 }
 
-/** The system is short of processes, memory or files. */
-const NONE_LEFT = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"]);
-
 function notRun(cause: unknown): ServiceError {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  if (code === "ENOENT") {
+  if (isErrno(cause, "ENOENT")) {
     return new ServiceError("git_unavailable", "there is no git on this machine: install it", { cause });
   }
-  if (NONE_LEFT.has(code)) {
+  // The system is short of processes, memory or files.
+  if (isErrno(cause, "EAGAIN", "ENOMEM", "EMFILE", "ENFILE")) {
     return new ServiceError("git_busy", "the system has no room for git at the moment: try again", { cause });
   }
   return new ServiceError("git_failed", "git could not be run", { cause });

@@ -51,7 +51,7 @@ async function markOf(path: string): Promise<string | undefined> {
     return `${path} ${found.ino} ${content}`;
   } catch (error) {
     // Access is left for git to decide.
-    return isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR") ? undefined : path;
+    return isErrno(error, "ENOENT", "ENOTDIR") ? undefined : path;
   }
 }
 

@@ -1,4 +1,5 @@
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { isErrno } from "../lib/fs/atomic-file.ts";
 import type { Secret } from "../lib/secret.ts";
 import { errorMessage, ServiceError } from "../protocol/errors.ts";
 
@@ -49,10 +50,7 @@ export function isHandshakeFailure({ code = "" }: NodeJS.ErrnoException): boolea
 }
 
 function reasonOf(cause: unknown): string {
-  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-  if (code === "ERR_OSSL_X509_KEY_VALUES_MISMATCH") {
-    return "the key of --tls-key is not that of the certificate of --tls-cert";
-  }
-  const detail = errorMessage(cause);
-  return `--tls-cert or --tls-key holds nothing that can be used: ${detail}`;
+  return isErrno(cause, "ERR_OSSL_X509_KEY_VALUES_MISMATCH")
+    ? "the key of --tls-key is not that of the certificate of --tls-cert"
+    : `--tls-cert or --tls-key holds nothing that can be used: ${errorMessage(cause)}`;
 }

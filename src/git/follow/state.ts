@@ -74,7 +74,7 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
   } catch (error) {
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return false;
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return false;
     throw error;
   }
 }

@@ -23,7 +23,7 @@ export async function permitted<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!["EACCES", "EPERM", "EROFS"].some((code) => isErrno(error, code))) throw error;
+    if (!isErrno(error, "EACCES", "EPERM", "EROFS")) throw error;
     const path = error instanceof Error && "path" in error ? `${error.path}` : "a file of the repository";
     throw new ServiceError("forbidden", `no permission for ${path}`, { cause: error });
   }
@@ -37,7 +37,7 @@ export async function readFound(path: string): Promise<FoundFile | undefined> {
     const isRead = found.isFile() && found.size <= MAX_FILE_BYTES;
     return { bytes: isRead ? await fs.readFile(path) : undefined, mode: found.mode & PERMISSIONS, target };
   } catch (error) {
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return undefined;
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return undefined;
     throw error;
   }
 }

@@ -149,12 +149,12 @@ function refuseOther(path: string, found: Stats): void {
 function explained(error: unknown, path: string, what: "read" | "write"): unknown {
   const fault = diskFault(error, path);
   if (fault !== undefined) return new ServiceError("disk_failed", fault, { cause: error });
-  if (["EACCES", "EPERM"].some((code) => isErrno(error, code))) {
+  if (isErrno(error, "EACCES", "EPERM")) {
     const remedy = what === "read" ? "" : ": change to another directory first";
     const message = `the session's user may not ${what} ${path}${remedy}`;
     return new ServiceError("forbidden", message, { cause: error });
   }
-  if (["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"].some((code) => isErrno(error, code))) {
+  if (isErrno(error, "ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG")) {
     const message = what === "read" ? `there is no file ${path}` : `there is no directory ${path}`;
     return new ServiceError("file_not_found", message, { cause: error });
   }

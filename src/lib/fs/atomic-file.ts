@@ -54,9 +54,9 @@ export function unlessMissing(error: unknown): undefined {
   if (!isErrno(error, "ENOENT")) throw error;
 }
 
-/** Whether an error is a system error with this code, such as `ENOENT`. */
-export function isErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+/** Whether an error is a system error with one of these codes, such as `ENOENT`. */
+export function isErrno(error: unknown, ...codes: readonly unknown[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(error.code);
 }
 
 /** Returns the path of the draft. Without the sync, a crash of the machine might leave an empty file under the path. */

@@ -111,7 +111,7 @@ const SHORTAGES = ["EMFILE", "ENFILE", "ENOMEM", "ETIMEDOUT"];
 
 /** Whether the fault may pass, so that writing again is worthwhile. */
 export function isDiskFault(error: unknown): boolean {
-  return [...Object.keys(FAULTS), ...SHORTAGES].some((code) => isErrno(error, code));
+  return isErrno(error, ...Object.keys(FAULTS), ...SHORTAGES);
 }
 
 /** The fault as a sentence; undefined for other errors. */

@@ -34,7 +34,7 @@ export async function claimSocket(temporary: string, path: string): Promise<bool
 export function answers(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(path, () => resolve(true));
-  socket.once("error", (error) => resolve(!hasCode(error, DEAD)));
+  socket.once("error", (error) => resolve(!isErrno(error, ...DEAD)));
   return promise.finally(() => socket.destroy());
 }
 
@@ -60,11 +60,7 @@ async function succeeds(work: Promise<void>, refusals: readonly string[]): Promi
     await work;
     return true;
   } catch (error) {
-    if (hasCode(error, refusals)) return false;
+    if (isErrno(error, ...refusals)) return false;
     throw error;
   }
-}
-
-function hasCode(error: unknown, codes: readonly string[]): boolean {
-  return codes.some((code) => isErrno(error, code));
 }
