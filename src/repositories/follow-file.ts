@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FollowEntry } from "../git/follow/list.ts";
-import { Mutex } from "../lib/async/mutex.ts";
+import { coalesced } from "../lib/async/mutex.ts";
 import { readJsonFile, writeJsonFile } from "../lib/fs/atomic-file.ts";
 
 const Stored = z.array(FollowEntry.extend({ account: z.string().optional() }));
@@ -9,8 +9,7 @@ const Stored = z.array(FollowEntry.extend({ account: z.string().optional() }));
 export class FollowFile {
   readonly #path: string;
   #entries: z.infer<typeof Stored> = [];
-  readonly #writes = new Mutex();
-  #next: Promise<void> | undefined;
+  readonly #save = coalesced(() => writeJsonFile(this.#path, this.#entries, 0o600));
 
   private constructor(path: string) {
     this.#path = path;
@@ -43,10 +42,6 @@ export class FollowFile {
   set(account: string | undefined, entries: readonly FollowEntry[]): Promise<void> {
     const others = this.#entries.filter((entry) => entry.account !== account);
     this.#entries = [...others, ...entries.map((entry) => ({ ...entry, account }))];
-    this.#next ??= this.#writes.take(async () => {
-      this.#next = undefined;
-      await writeJsonFile(this.#path, this.#entries, 0o600);
-    });
-    return this.#next;
+    return this.#save();
   }
 }

@@ -1,7 +1,7 @@
 // The records of a single server, in a file of its control directory or in memory.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { Mutex } from "../../lib/async/mutex.ts";
+import { coalesced } from "../../lib/async/mutex.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import {
   LiveRecords,
@@ -30,8 +30,6 @@ type FileRecordsOptions = {
   readonly store?: (write: () => Promise<void>) => Promise<void>;
 };
 
-type Save = () => Promise<void>;
-
 /** A lost or damaged file logs everybody out; one that cannot be read rejects with the system's error. */
 export async function openFileRecords(options: FileRecordsOptions): Promise<RecordStore> {
   const { path, now, log, store = (write) => write() } = options;
@@ -58,21 +56,8 @@ export function memoryRecords(now: () => number): RecordStore {
   return recordStore(randomUUID(), new LiveRecords(now), async () => {});
 }
 
-function recordStore(instanceId: string, records: LiveRecords, save: Save): RecordStore {
+function recordStore(instanceId: string, records: LiveRecords, save: () => Promise<void>): RecordStore {
   return { ...localRecords(records, save), instanceId, tickets: memoryTickets(() => performance.now()) };
-}
-
-/** One write at a time; all calls in the meantime share the next one. */
-function coalesced(write: Save): Save {
-  const mutex = new Mutex();
-  let next: Promise<void> | undefined;
-  return () => {
-    next ??= mutex.take(() => {
-      next = undefined;
-      return write();
-    });
-    return next;
-  };
 }
 
 export function memoryTickets(now: () => number): TicketStore {

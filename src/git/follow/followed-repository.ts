@@ -1,7 +1,7 @@
 // One repository in follow mode: it is turned on and off, watched, and checked here, each in its turn.
 import { realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Mutex } from "../../lib/async/mutex.ts";
+import { coalesced, Mutex } from "../../lib/async/mutex.ts";
 import { RetryTimer } from "../../lib/async/retry-timer.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -82,12 +82,16 @@ export class FollowedRepository implements AsyncDisposable {
   readonly #path: string;
   readonly #parts: FollowedRepositoryParts;
   readonly #mutex = new Mutex();
+  /** Resolves when both trees are in sync. Calls share a check: a cherry-pick of 100 commits sends 100 requests. */
+  readonly check = coalesced(async () => {
+    const user = this.#user;
+    if (user !== undefined) await this.#sync(user).catch((error: unknown) => this.#failed(error));
+  }, this.#mutex);
   readonly #watch = new FolderWatch({ onChange: () => this.hint(), settleMs: FOLLOW_SETTLE_MS });
   readonly #retry = new RetryTimer({
     ...{ firstMs: FOLLOW_RETRY_MS, maxMs: MAX_FOLLOW_RETRY_MS },
     retry: () => this.hint(),
   });
-  #next: Promise<void> | undefined;
   #seen: Seen = {};
   #isOver = false;
 
@@ -139,19 +143,6 @@ export class FollowedRepository implements AsyncDisposable {
       await this.#forget(repository);
       return reply;
     });
-  }
-
-  /**
-   * Resolves when both trees are in sync. Requests before a check begins share it: a cherry-pick of 100 commits sends
-   * 100.
-   */
-  async check(): Promise<void> {
-    this.#next ??= this.#mutex.take(async () => {
-      this.#next = undefined;
-      const user = this.#user;
-      if (user !== undefined) await this.#sync(user).catch((error: unknown) => this.#failed(error));
-    });
-    await this.#next;
   }
 
   /** The repository may have changed. */

@@ -10,6 +10,18 @@ export class Mutex {
   }
 }
 
+/** Runs `work` in a turn of the mutex. All calls before that turn begins share it. */
+export function coalesced(work: () => Promise<void>, mutex = new Mutex()): () => Promise<void> {
+  let next: Promise<void> | undefined;
+  return () => {
+    next ??= mutex.take(() => {
+      next = undefined;
+      return work();
+    });
+    return next;
+  };
+}
+
 /** One mutex per key, kept while in use. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
