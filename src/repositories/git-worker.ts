@@ -62,7 +62,7 @@ export class GitWorker implements AsyncDisposable {
   #startedMs = -Infinity;
   readonly #restart = new RetryTimer({
     ...{ firstMs: RESTART_MS, maxMs: MAX_RESTART_MS },
-    retry: () => this.resume(),
+    retry: () => (this.#isNeeded ? this.resume() : this.#restart.stop()),
   });
   #idle: NodeJS.Timeout | undefined;
   #entered: NodeJS.Timeout | undefined;
@@ -81,7 +81,7 @@ export class GitWorker implements AsyncDisposable {
   }
 
   get isUnused(): boolean {
-    return this.#starting === undefined && this.folders.isEmpty && !this.#follows;
+    return !this.isRunning && !this.#restart.isStarted && this.folders.isEmpty && !this.#follows;
   }
 
   /** Whether its process runs or starts. */

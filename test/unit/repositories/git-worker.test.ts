@@ -1,5 +1,5 @@
 // The host's side of a git worker, with workers that a user has taken over.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { FollowEntry } from "../../../src/git/follow/list.ts";
 import { MAX_FOLLOWED_REPOSITORIES } from "../../../src/git/git-limits.ts";
 import { WorkerProcess } from "../../../src/lib/os/worker-process.ts";
@@ -167,4 +167,21 @@ test("a worker that follows a repository starts by itself after it could not sta
   await using _ = worker;
   await expect(worker.call(call, signal)).rejects.toMatchObject({ code: "launch_failed" });
   await until(() => lookUps.length === 2 && worker.isRunning);
+});
+
+test("a worker that could not start is not started once its last session is removed", async () => {
+  vi.useFakeTimers();
+  try {
+    const { worker, lookUps } = hostile(answering, { failures: 1 });
+    await using _ = worker;
+    const presence = worker.enter("/r", { isLive: true, onChange: () => undefined });
+    await vi.advanceTimersByTimeAsync(100);
+    presence[Symbol.dispose]();
+    // Nobody forgets a worker that may start.
+    expect(worker.isUnused).toBe(false);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([lookUps, worker.isUnused]).toEqual([["start"], true]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
