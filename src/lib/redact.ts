@@ -73,20 +73,14 @@ function redactValue(value: unknown, depth: number, budget: Budget): unknown {
 function redactObject(value: object, depth: number, budget: Budget): unknown {
   if (value instanceof Uint8Array) return `[${value.length} bytes]`;
   if (value instanceof Error) return redactFields(errorEntries(value), depth - 1, budget);
-  if (Array.isArray(value)) return redactItems(value, depth - 1, budget);
+  if (Array.isArray(value)) {
+    const items = Object.entries<unknown>(value.slice(0, MAX_FIELDS));
+    return Object.values(redactFields(items, depth - 1, budget));
+  }
   if ("toJSON" in value && typeof value.toJSON === "function") {
     return redactValue(value.toJSON(), depth - 1, budget);
   }
   return redactFields(Object.entries(value), depth - 1, budget);
-}
-
-function redactItems(items: readonly unknown[], depth: number, budget: Budget): readonly unknown[] {
-  const kept: unknown[] = [];
-  for (const item of items) {
-    if (budget.fields-- <= 0) break;
-    kept.push(redactValue(item, depth, budget));
-  }
-  return kept;
 }
 
 /** `cause` and `stack` are not enumerable. */
