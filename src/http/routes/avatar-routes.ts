@@ -1,5 +1,6 @@
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Avatar } from "../../auth/accounts/methods.ts";
+import { ExpiringMap, keepAnswer } from "../../lib/data/expiring-map.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { UserId } from "../../protocol/schemas/auth.ts";
 import type { Media, Routes } from "../route.ts";
@@ -22,14 +23,12 @@ export function avatarRoutes(parts: {
   readonly now: () => number;
 }): Routes {
   const { serverUser, platform, accounts, now } = parts;
-  let kept: { readonly avatar: Promise<Avatar | undefined>; readonly untilMs: number } | undefined;
-  const ownAvatar = (): Promise<Avatar | undefined> => {
-    if (kept === undefined || now() > kept.untilMs) {
-      const avatar = accounts.avatar(serverUser).catch(() => undefined);
-      kept = { avatar, untilMs: now() + HOUR_S * 1_000 };
-    }
-    return kept.avatar;
-  };
+  const known = new ExpiringMap<string, Promise<Avatar | undefined>>({
+    ...{ lifetimeMs: HOUR_S * 1_000, maxEntries: 1, now },
+  });
+  const ask = (): Promise<Avatar | undefined> => accounts.avatar(serverUser).catch(() => undefined);
+  const ownAvatar = (): Promise<Avatar | undefined> =>
+    known.get(serverUser) ?? keepAnswer(known, serverUser, ask());
   return {
     avatar: async ({ params }, { accepts }) => {
       const isOwn = checkUserId(params.userId) === serverUser;
@@ -37,9 +36,10 @@ export function avatarRoutes(parts: {
       if (accepts("image/svg+xml", "application/json") === "application/json") return json(platform, avatar);
       if (avatar !== undefined) {
         const bytes = Buffer.from(avatar.content, "base64");
-        return image(avatar.type, bytes, `private, max-age=${HOUR_S}`);
+        return media(avatar.type, bytes, { "cache-control": `private, max-age=${HOUR_S}` });
       }
-      return image("image/svg+xml", new TextEncoder().encode(SOMEBODY), `public, max-age=${DAY_S}`);
+      const headers = { "cache-control": `public, max-age=${DAY_S}` };
+      return media("image/svg+xml", new TextEncoder().encode(SOMEBODY), headers);
     },
   };
 }
@@ -55,10 +55,6 @@ function json(platform: string, found: Avatar | undefined): Media {
   const avatar = found ? `data:${found.type};base64,${found.content}` : null;
   const bytes = new TextEncoder().encode(JSON.stringify({ avatar, platform, source: found?.source }));
   return media("application/json; charset=utf-8", bytes);
-}
-
-function image(type: string, bytes: Uint8Array, cacheControl: string): Media {
-  return media(type, bytes, { "cache-control": cacheControl });
 }
 
 function media(type: string, bytes: Uint8Array, headers: Media["headers"] = {}): Media {
