@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, createReadStream, mkdirSync, openSync } from "node:fs";
-import { stat } from "node:fs/promises";
-import { text } from "node:stream/consumers";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
+import { lastLines } from "../lib/fs/log-tail.ts";
 import { createCaller } from "../protocol/client/caller.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { isUnreachable, ServiceError, unless } from "../protocol/errors.ts";
@@ -103,11 +102,8 @@ async function listening(child: ChildProcess, logPath: string): Promise<void> {
   child.stdout?.destroy();
 }
 
-/** Only the end is read: the log of a host that has run for long may not fit into memory. */
 async function logTail(path: string): Promise<string> {
-  const { size } = await stat(path);
-  const end = await text(createReadStream(path, { start: Math.max(0, size - LOG_TAIL_BYTES) }));
-  const lines = end.trim().split("\n").map(messageOf);
+  const lines = (await lastLines(path, LOG_TAIL_BYTES)).map(messageOf);
   // The command line's error message; a stack trace may follow.
   return lines.findLast((line) => line.startsWith("ttyhq: ")) ?? lines.at(-1) ?? "";
 }

@@ -1,13 +1,15 @@
 // A server of the cluster: a process that is started again when it ends by itself, and its session host.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { Backoff } from "../../lib/async/backoff.ts";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import { unlessMissing } from "../../lib/fs/atomic-file.ts";
+import { lastLines } from "../../lib/fs/log-tail.ts";
 import { errorMessage, ServiceError } from "../../protocol/errors.ts";
 import { RETRY_FIRST_MS, RETRY_MAX_MS } from "../../protocol/limits.ts";
 import { hostHealth } from "../../remote/host-process.ts";
@@ -30,6 +32,7 @@ const KILL_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
 const SHOWN_LOG_LINES = 12;
+const LOG_TAIL_BYTES = 16_384;
 
 /** Output of `ttyhq serve --json`. */
 const Listening = z.object({ url: z.string(), loginLink: z.string().optional() });
@@ -124,15 +127,15 @@ class ServerProcess implements AsyncDisposable {
 
   /** Rejects with `start_failed` and the end of its log. */
   async listening(signal: AbortSignal): Promise<Listening> {
-    const failed = this.ended.then((how) => {
-      throw startFailure(this.#plan, `did not start (${how})`);
+    const failed = this.ended.then(async (how) => {
+      throw await startFailure(this.#plan, `did not start (${how})`);
     });
     try {
       const line = Promise.race([firstLine(this.#child), failed]);
       return Listening.parse(JSON.parse(await withDeadline(line, START_TIMEOUT_MS, "the start", signal)));
     } catch (error) {
       if (!isTimeout(error)) throw error;
-      throw startFailure(this.#plan, `did not start within ${START_TIMEOUT_MS / 1000} s`);
+      throw await startFailure(this.#plan, `did not start within ${START_TIMEOUT_MS / 1000} s`);
     }
   }
 
@@ -161,19 +164,15 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   return String(line);
 }
 
-export function startFailure({ name, controlDir }: NamedServer, what: string): ServiceError {
+export async function startFailure({ name, controlDir }: NamedServer, what: string): Promise<ServiceError> {
   const path = serverLog(controlDir);
-  const lines = logTail(path, SHOWN_LOG_LINES).map((line) => `  ${line}`);
+  const lines = (await logTail(path, SHOWN_LOG_LINES)).map((line) => `  ${line}`);
   return new ServiceError("start_failed", [`${name} ${what}: see ${path}`, ...lines].join("\n"));
 }
 
-export function logTail(path: string, lines: number): readonly string[] {
-  if (!existsSync(path)) return [];
-  const text = readFileSync(path, "utf8").trimEnd();
-  return text
-    .split("\n")
-    .slice(-lines)
-    .filter((line) => line !== "");
+export async function logTail(path: string, lines: number): Promise<readonly string[]> {
+  const end = (await lastLines(path, LOG_TAIL_BYTES).catch(unlessMissing)) ?? [];
+  return end.filter((line) => line !== "").slice(-lines);
 }
 
 function serverLog(controlDir: string): string {

@@ -88,6 +88,6 @@ async function registered(
   } catch (error) {
     const [first] = missing;
     if (!isTimeout(error) || first === undefined) throw error;
-    throw startFailure(first, `did not join the HQ within ${REGISTRATION_TIMEOUT_MS / 1000} s`);
+    throw await startFailure(first, `did not join the HQ within ${REGISTRATION_TIMEOUT_MS / 1000} s`);
   }
 }
