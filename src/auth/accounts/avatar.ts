@@ -2,6 +2,7 @@
 import { open } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { Finished } from "../../lib/os/system-command.ts";
+import { READ_FLAGS } from "../ssh/key-file.ts";
 import type { Avatar } from "./methods.ts";
 
 const MAX_AVATAR_BYTES = 2 * 1024 * 1024;
@@ -55,7 +56,7 @@ function avatarOf(bytes: Uint8Array, source: Avatar["source"]): Avatar | undefin
 }
 
 async function fileBytes(path: string): Promise<Uint8Array> {
-  await using file = await open(path, "r");
+  await using file = await open(path, READ_FLAGS);
   const status = await file.stat();
   if (!status.isFile() || status.size > MAX_AVATAR_BYTES) return new Uint8Array();
   return await file.readFile();

@@ -12,7 +12,7 @@ import type { KeyFiles, KeyOwner } from "../accounts/methods.ts";
 const FILES = [".ssh/authorized_keys", ".ssh/authorized_keys2"];
 const WRITABLE_BY_OTHERS = 0o022;
 /** Neither waits for the writer of a pipe nor takes over a terminal. */
-const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Nobody but this user and root may write between the file and `home`. */
 type FileOwner = { readonly uid: number; readonly home: string };

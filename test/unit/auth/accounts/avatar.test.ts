@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,6 +59,14 @@ test("what is no picture, too large, no file or not there is none", async () => 
     expect([path, await find().catch(() => undefined)]).toEqual([path, undefined]);
   }
   await expect(directoryWith({}).find()).rejects.toThrow("took longer");
+});
+
+test("a pipe is no picture, and nobody waits for its writer", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-avatar-"));
+  const path = join(folder.path, "pipe.png");
+  execFileSync("mkfifo", [path]);
+  const { find } = directoryWith({ JPEGPhoto: NO_SUCH_KEY, Picture: `Picture: ${path}\n` });
+  expect(await find()).toBeUndefined();
 });
 
 test("a path is read from its own line and from that of its name", () => {
