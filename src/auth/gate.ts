@@ -126,7 +126,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     logins: loginTally(),
   };
   const login = new Login({
-    ...{ ...parts, serverUser, log, group: options.group, defaultUser: configuredUser ?? serverUser },
+    ...{ ...parts, log, group: options.group },
     password: hasLogin ? password : "not required",
     keys: modes.sshKeys ? keyLoginOf(options, users, records.tickets) : undefined,
   });

@@ -18,15 +18,12 @@ import type { Users } from "./users.ts";
 type LoginParts = {
   /** `undefined`: no login by password. */
   readonly password: PasswordCheck | "not required" | undefined;
-  readonly serverUser: string;
-  /** For logins without a name: SERVICE_USERNAME, otherwise the server's user. */
-  readonly defaultUser: string;
   readonly tokens: Pick<AccessTokens, "issue" | "revoke">;
   /** One-time login links; the holder is the user. */
   readonly links: Pick<Tickets<string>, "redeem">;
   readonly attempts: Pick<LoginAttempts, "guard">;
   readonly group?: LoginGroup | undefined;
-  readonly users: Pick<Users, "mayLogIn">;
+  readonly users: Pick<Users, "mayLogIn" | "own">;
   /** `undefined`: a correct password is enough. */
   readonly secondFactor?: SecondFactor | undefined;
   /** `undefined`: no login by key. */
@@ -47,8 +44,9 @@ export class Login {
     this.#questions = new LoginQuestions({ result: TokenResponse, group: parts.group });
   }
 
+  /** For logins without a name. */
   get defaultUser(): string {
-    return this.#parts.defaultUser;
+    return this.#parts.users.own;
   }
 
   /**
@@ -64,10 +62,10 @@ export class Login {
     readonly client?: string | undefined;
     readonly origin?: string | undefined;
   }): Promise<TokenResponse> {
-    const { password: check, serverUser, defaultUser, tokens, users, secondFactor } = this.#parts;
-    if (check === "not required") return await tokens.issue(serverUser, "none", request);
+    const { password: check, tokens, users, secondFactor } = this.#parts;
+    if (check === "not required") return await tokens.issue(users.own, "none", request);
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
-    const { username = defaultUser, password = "", address, client } = request;
+    const { username = users.own, password = "", address, client } = request;
     return await this.#questions.begin(address, (ask) =>
       this.#logIn("password", { address, client, user: username }, async () => {
         const user = await check({ username, password, address }, ask);
@@ -121,7 +119,7 @@ export class Login {
   }
 
   /** A challenge to sign with an SSH key. ServiceError `ssh_keys_disabled`, `registry_unavailable`. */
-  async challenge(user = this.#parts.defaultUser): Promise<Challenge> {
+  async challenge(user = this.defaultUser): Promise<Challenge> {
     return await this.#keys.challenge(user);
   }
 

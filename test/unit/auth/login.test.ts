@@ -33,12 +33,10 @@ function loginWith(
   const parts = {
     password: check,
     log: { info: write, warn: write },
-    serverUser: "me",
-    defaultUser: "admin",
     tokens,
     links,
     attempts: new LoginAttempts(now),
-    users: { mayLogIn: () => true },
+    users: { mayLogIn: () => true, own: "admin" },
     ...{ secondFactor, group },
     keys: undefined,
     logins: new Tally<"method" | "result">("method", "result"),
@@ -72,7 +70,7 @@ test("after too many wrong passwords the right one is refused as well", async ()
 
 test("without login anyone gets a token of the server's user", async () => {
   const { login } = loginWith("not required");
-  expect((await login.withPassword({ username: "root", password: "any", address })).user).toBe("me");
+  expect((await login.withPassword({ username: "root", password: "any", address })).user).toBe("admin");
 });
 
 test("without a configured password a password login is refused as disabled", async () => {

@@ -21,7 +21,7 @@ function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
   const pauses: number[] = [];
   const logged: [object, string][] = [];
   const write = (fields: object, message: string) => void logged.push([fields, message]);
-  const users = { mayLogIn: (user: string) => mayLogIn.includes(user) };
+  const users = { mayLogIn: (user: string) => mayLogIn.includes(user), own: "ada" };
   const asked: (string | undefined)[][] = [];
   const keys = new KeyLogin({
     isKeyOf: async (user, { bytes }, from) => {
@@ -37,7 +37,7 @@ function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
     },
   });
   const login = new Login({
-    ...{ password: undefined, serverUser: "me", defaultUser: "ada", users },
+    ...{ password: undefined, users },
     tokens: {
       issue: async (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
       revoke: async () => {},
