@@ -69,14 +69,14 @@ async function writeFiles(plan: ServicePlan, tell: Tell): Promise<void> {
     }
     await mkdir(dirname(path), { recursive: true });
     await replaceFile(path, new TextEncoder().encode(text), modeOf(path, plan));
-    if (path === plan.configFile && plan.account !== undefined) await chown(path, 0, plan.account.gid);
+    if (path === plan.place.configFile && plan.account !== undefined) await chown(path, 0, plan.account.gid);
     tell(`wrote ${path}`);
   }
 }
 
 /** The service's user may read the configuration file, but not change it. */
-function modeOf(path: string, { configFile, account }: ServicePlan): number {
-  if (path !== configFile) return UNIT_MODE;
+function modeOf(path: string, { place, account }: ServicePlan): number {
+  if (path !== place.configFile) return UNIT_MODE;
   return account === undefined ? OWN_CONFIG_MODE : GROUP_CONFIG_MODE;
 }
 

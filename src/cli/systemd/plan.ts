@@ -16,8 +16,6 @@ type InstallFlags = Flags & { readonly runAs: string | undefined };
 export type ServicePlan = {
   readonly place: Place;
   readonly unit: UnitPlan;
-  /** Absolute; `place.configFile` unless --config names another. */
-  readonly configFile: string;
   readonly isNewConfig: boolean;
   readonly account: SystemAccount | undefined;
   readonly notices: readonly string[];
@@ -40,14 +38,13 @@ export async function servicePlan(
     ? await firstInput(flags, { from, place })
     : await configInput({ ...flags, config: named ?? place.configFile }, from);
   const config = parseConfig(input);
-  const configFile = input.file?.path ?? place.configFile;
   const reader = new OptionReader(input);
   const { words, visible } = flagWords(reader, "server", ["flag"]);
   refuse(flags, visible, config);
   const hostWords = flagWords(reader, "session-host", ["flag"]).words;
-  const file = ["--config", configFile];
+  const file = ["--config", input.file?.path ?? place.configFile];
   return {
-    ...{ place, configFile, account, isNewConfig: isNew },
+    ...{ place, account, isNewConfig: isNew },
     unit: {
       ...{ note: NOTE, graceMs: config.graceMs },
       ...{ scope, runAs: account?.name, program: [context.program.node, context.program.main] },

@@ -54,7 +54,7 @@ function planIn(directory: string): ServicePlan {
       ...{ note: "", scope: "system", program: ["ttyhq"], runAs: undefined, graceMs: 1_000 },
       ...{ serverFlags: [], hostFlags: [], clientFlags: [] },
     },
-    ...{ configFile, isNewConfig: false, account: undefined, notices: [] },
+    ...{ isNewConfig: false, account: undefined, notices: [] },
   };
 }
 
