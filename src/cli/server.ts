@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
 import { controlDirProblems } from "../config/control-dir.ts";
+import { absolutePath } from "../config/sources/given.ts";
 import { isErrno } from "../lib/fs/atomic-file.ts";
 import { readTrustedFile } from "../lib/fs/trusted-path.ts";
 import { answers } from "../lib/os/unix-socket.ts";
@@ -62,8 +63,7 @@ async function localControlDir(flags: ServerFlags, cli: Cli): Promise<string> {
 /** The given one, that of the environment or the default, absolute. Throws ConfigError for an invalid path. */
 export function controlDirOf(path: string | undefined, cli: Cli): string {
   const given = path ?? (cli.env.TTYHQ_CONTROL_DIR || "~/.ttyhq");
-  const expanded = given === "~" || given.startsWith("~/") ? join(cli.home, given.slice(1)) : given;
-  const absolute = resolve(cli.cwd, expanded);
+  const absolute = absolutePath(given, { kind: "flag" }, cli);
   const problems = controlDirProblems(absolute);
   if (problems.length > 0) throw new ConfigError(problems);
   return absolute;
