@@ -8,8 +8,6 @@ export type RequestPolicy = {
   readonly allowedOrigins: readonly string[];
   /** True without login on a loopback address: any other name would be DNS rebinding. */
   readonly isLoopbackHostOnly: boolean;
-  /** The server speaks TLS: a page of the same name over http is another origin. */
-  readonly isHttps?: boolean;
 };
 
 export type PolicyRequest = {
@@ -18,8 +16,8 @@ export type PolicyRequest = {
   readonly isUpgrade: boolean;
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** What the client asked for, as a trusted proxy reports it; by default `host` and the server's scheme. */
-  readonly asked?: { readonly host: string | undefined; readonly isHttps: boolean };
+  /** What the client asked for, as a trusted proxy reports it. A page of the same name over http is another origin than one over https. */
+  readonly asked: { readonly host: string | undefined; readonly isHttps: boolean };
 };
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -36,8 +34,8 @@ export function enforcePolicy(policy: RequestPolicy, request: PolicyRequest): vo
  * Requests without Origin do not come from a browser. `null`, which sandboxed pages and local files send, is refused.
  */
 function checkOrigin(
-  { allowedOrigins, isHttps = false }: RequestPolicy,
-  { origin: sent, host, asked = { host, isHttps } }: Pick<PolicyRequest, "origin" | "host" | "asked">,
+  { allowedOrigins }: RequestPolicy,
+  { origin: sent, asked }: Pick<PolicyRequest, "origin" | "asked">,
 ): void {
   if (sent === undefined) return;
   const origin = parseOrigin(sent);

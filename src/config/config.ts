@@ -67,7 +67,6 @@ function readServer(reader: OptionReader, input: ConfigInput) {
     policy: {
       allowedOrigins: [...reader.list(OPTIONS.allowedOrigin), ...ownOrigin],
       isLoopbackHostOnly: auth.mode === "none" && isLoopbackName(listen.host),
-      isHttps: tls !== undefined,
     },
     /** Per user and minute; `undefined`: no limit. */
     rateLimits: {

@@ -6,10 +6,12 @@ import { ServiceError } from "../../../src/protocol/errors.ts";
 const OPEN = { allowedOrigins: ["https://term.example.com"], isLoopbackHostOnly: false };
 const LOOPBACK = { allowedOrigins: [], isLoopbackHostOnly: true };
 
-const HTTPS = { ...OPEN, isHttps: true };
-
-function code(policy: RequestPolicy, fields: Partial<PolicyRequest>): string {
-  const request = { method: "POST", isUpgrade: false, host: "host:4020", origin: undefined, ...fields };
+function code(
+  policy: RequestPolicy,
+  { isHttps = false, ...fields }: Partial<PolicyRequest> & { readonly isHttps?: boolean },
+): string {
+  const sent = { method: "POST", isUpgrade: false, host: "host:4020", origin: undefined, ...fields };
+  const request = { asked: { host: sent.host, isHttps }, ...sent };
   try {
     enforcePolicy(policy, request);
     return "let in";
@@ -50,7 +52,7 @@ test.each([
   ["http://host", "host", "origin_not_allowed"],
   ["https://evil.example", "host", "origin_not_allowed"],
 ])("on a server with TLS a page of %s at %s is: %s", (origin, host, answer) => {
-  expect(code(HTTPS, { origin, host })).toBe(answer);
+  expect(code(OPEN, { origin, host, isHttps: true })).toBe(answer);
 });
 
 test.each(["POST", "PUT", "PATCH", "DELETE", "post", "TRACE", "PROPFIND"])("%s is a change", (method) => {

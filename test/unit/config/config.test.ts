@@ -25,7 +25,7 @@ test("the defaults are those of the specification", () => {
     auditShipping: { to: [], headers: undefined },
     trustedCa: undefined,
     tokenSecret: undefined,
-    policy: { allowedOrigins: [], isLoopbackHostOnly: false, isHttps: false },
+    policy: { allowedOrigins: [], isLoopbackHostOnly: false },
     rateLimits: { sessions: 10, apiCalls: 100 },
     recording: { maxBytes: 268_435_456, withInput: false, keep: undefined },
     graceMs: 20_000,

@@ -38,7 +38,7 @@ function problems(commandLine: string): readonly string[] {
 
 test("the proxy has the certificate; the server listens on 127.0.0.1 without one", () => {
   const config = parse(`--enable-proxy-serve ${TLS} --proxy-client-ca people`);
-  expect(config).toMatchObject({ tls: undefined, listen: { host: "127.0.0.1" }, policy: { isHttps: false } });
+  expect(config).toMatchObject({ tls: undefined, listen: { host: "127.0.0.1" } });
   expect(config.proxyServe).toEqual({
     ...{ listen: { host: "0.0.0.0", port: 4443 }, url: undefined, oidc: undefined },
     ...{ clientCa: authority.cert, tls: { cert, key: expect.anything() } },

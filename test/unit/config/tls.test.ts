@@ -39,7 +39,7 @@ test("a certificate and its key make https, by flags and by variables", () => {
   ]) {
     expect(config.tls?.cert).toEqual(cert);
     expect(reveal(config.tls?.key)).toBe(reveal(key));
-    expect(config.policy).toEqual({ allowedOrigins: [], isLoopbackHostOnly: false, isHttps: true });
+    expect(config.policy).toEqual({ allowedOrigins: [], isLoopbackHostOnly: false });
     expect(JSON.stringify(config)).not.toContain("PRIVATE KEY");
   }
   expect(parse("").tls).toBeUndefined();
