@@ -4,14 +4,14 @@ const GAP = "  ";
 /** Flexible columns are not cut below this width. */
 const MIN_WIDTH = 8;
 
-/** Aligned columns under headings; lines are cut to `width` columns, in the columns with `flexible` headings first. */
+/** Aligned columns under headings, with the cells as `printable` shows them; lines are cut to `width` columns, in the columns with `flexible` headings first. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   width = Number.POSITIVE_INFINITY,
   flexible: readonly string[] = [],
 ): string {
-  const all = [headings, ...rows];
+  const all = [headings, ...rows.map((row) => row.map(printable))];
   const widths = headings.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ""))));
   const isFlexible = headings.map((heading) => flexible.includes(heading));
   shrink(widths, isFlexible, width - GAP.length * (headings.length - 1));

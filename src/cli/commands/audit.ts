@@ -15,7 +15,7 @@ import { command, ExitCode, group, jsonText, type Values } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli } from "../process-context.ts";
 import { query } from "../query.ts";
-import { printable, table } from "../text.ts";
+import { table } from "../text.ts";
 
 const EXAMPLES = [
   ["ttyhq audit list --since 1d --user ada", "what a user did lately, newest first"],
@@ -148,9 +148,9 @@ function entryTable(entries: readonly AuditRecord[], _: unknown, cli: Cli): stri
   const isShared = entries.some(({ hq }) => hq !== undefined);
   const rows = entries.map(
     ({ time, user = "", action, result, session = "", address = "", hq = "", details }) => [
-      ...[time, printable(user), action, result, printable(session), address],
-      ...(isShared ? [printable(hq)] : []),
-      details === undefined ? "" : printable(JSON.stringify(details)),
+      ...[time, user, action, result, session, address],
+      ...(isShared ? [hq] : []),
+      details === undefined ? "" : JSON.stringify(details),
     ],
   );
   const last = isShared ? ["HQ", "DETAILS"] : ["DETAILS"];

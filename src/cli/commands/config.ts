@@ -2,7 +2,7 @@ import { examineConfig } from "../../config/config.ts";
 import { type Setting, sourceWords } from "../../config/sources/settings.ts";
 import { command, ExitCode, writeMessage } from "../command.ts";
 import { configInput, registerOptions } from "../configuration.ts";
-import { printable, table } from "../text.ts";
+import { table } from "../text.ts";
 
 export const addConfig = command({
   usage: "config",
@@ -30,9 +30,7 @@ export const addConfig = command({
 });
 
 function asText(settings: readonly Setting[]): string {
-  const rows = settings.map((setting) => {
-    return [setting.name, printable(valueText(setting)), printable(sourceWords(setting.source))];
-  });
+  const rows = settings.map((setting) => [setting.name, valueText(setting), sourceWords(setting.source)]);
   return table(["OPTION", "VALUE", "FROM"], rows);
 }
 

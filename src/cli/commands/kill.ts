@@ -3,6 +3,7 @@ import { type SessionRecord, SIGNALS, SignalName } from "../../protocol/schemas/
 import { actOnEach, command, ExitCode, jsonText, writeMessage } from "../command.ts";
 import { SERVER_FLAGS, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
+import { printable } from "../text.ts";
 
 type Outcome =
   | { readonly id: string; readonly status: "exited" | "removed"; readonly exitCode?: number | undefined }
@@ -30,7 +31,9 @@ export const addKill = command({
     const { results, refusals } = await actOnEach(references, async (reference) =>
       killOne(findSession(reference, sessions), signal, client),
     );
-    cli.stdout.write(json ? jsonText(results) : results.map(sentence).join(""));
+    cli.stdout.write(
+      json ? jsonText(results) : results.map((each) => `${printable(sentence(each))}\n`).join(""),
+    );
     for (const { error } of refusals) writeMessage(cli.stderr, error.message);
     return refusals.length > 0 ? ExitCode.Failed : ExitCode.Ok;
   },
@@ -51,9 +54,9 @@ async function killOne(
 }
 
 function sentence(outcome: Outcome): string {
-  if (outcome.status === "signalled") return `${outcome.signal} sent to ${outcome.id}\n`;
-  if (outcome.status === "removed") return `${outcome.id} removed\n`;
-  return `${outcome.id} ended with ${outcome.exitCode ?? "no exit code"}\n`;
+  if (outcome.status === "signalled") return `${outcome.signal} sent to ${outcome.id}`;
+  if (outcome.status === "removed") return `${outcome.id} removed`;
+  return `${outcome.id} ended with ${outcome.exitCode ?? "no exit code"}`;
 }
 
 /** `SIGINT`, `INT`, `int`. */

@@ -31,7 +31,7 @@ export const addLs = query({
   },
   toJson: (sessions) => sessions.map(plainRecord),
   text: (sessions, { quiet, format }, cli) => {
-    if (quiet) return sessions.map(({ id }) => `${id}\n`).join("");
+    if (quiet) return sessions.map(({ id }) => `${printable(id)}\n`).join("");
     if (format !== undefined) return sessions.map((session) => formatted(format, session)).join("");
     return sessionTable(sessions, { now: Date.now(), width: cli.stdout.columns });
   },
@@ -84,14 +84,14 @@ export function sessionTable(
   const age = ({ created }: SessionRecord): string => duration((now - Date.parse(created)) / 1000);
   const columns: readonly (readonly [string, (session: SessionRecord) => string, boolean?])[] = [
     ["ID", ({ id }) => ids?.get(id) ?? id],
-    ["NAME", ({ name }) => printable(name)],
+    ["NAME", ({ name }) => name],
     ["STATUS", statusOf],
     ["SIZE", ({ cols, rows }) => `${cols}x${rows}`, width === undefined],
     ["AGE", age],
     ["VIEWERS", ({ viewers }) => String(viewers), width === undefined],
-    ["MACHINE", ({ source = "" }) => printable(source), sessions.some(({ source }) => source !== undefined)],
+    ["MACHINE", ({ source = "" }) => source, sessions.some(({ source }) => source !== undefined)],
     ["BRANCH", branchOf, sessions.some(({ gitBranch }) => gitBranch !== undefined)],
-    ["COMMAND", ({ command }) => printable(command.join(" "))],
+    ["COMMAND", ({ command }) => command.join(" ")],
   ];
   const shown = columns.filter(([, , isShown = true]) => isShown);
   const rows = sessions.map((session) => shown.map(([, cell]) => cell(session)));
@@ -100,7 +100,7 @@ export function sessionTable(
 }
 
 function branchOf({ gitBranch }: SessionRecord): string {
-  return gitBranch === "" ? "(detached)" : printable(gitBranch ?? "");
+  return gitBranch === "" ? "(detached)" : (gitBranch ?? "");
 }
 
 function statusOf({ status, exitCode, exitSignal, exitReason, endRequested }: SessionRecord): string {

@@ -13,7 +13,6 @@ import { plainRecord } from "../session-reference.ts";
 import { detachKeysOf } from "../terminal/detach-keys.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { ATTACHMENT_FLAGS, attachTerminal } from "../terminal/terminal-attachment.ts";
-import { printable } from "../text.ts";
 
 const FLAGS = {
   name: ["-n, --name <name>", "name of the session"],
@@ -86,7 +85,7 @@ async function remoteIdOf(machine: string, { client }: Server): Promise<string> 
   const remotes = await client.call(endpoints.listRemotes);
   const remote = remotes.find(({ name }) => name === machine);
   if (remote !== undefined) return remote.id;
-  const names = remotes.map(({ name }) => printable(name)).join(", ");
+  const names = remotes.map(({ name }) => name).join(", ");
   const message = `no machine ${JSON.stringify(machine)}; ${names === "" ? "none has joined" : `there are ${names}`}`;
   throw new ServiceError("remote_not_found", message);
 }

@@ -99,7 +99,7 @@ export const addJoinToken = group(
       ask: ({ client }) => client.call(endpoints.listJoinTokens),
       text: (tokens, _, cli) => {
         const rows = tokens.map(({ id, name, reusable, expiresAt, createdBy = "" }) => [
-          ...[id, name, reusable ? "yes" : "no", printable(createdBy)],
+          ...[id, name, reusable ? "yes" : "no", createdBy],
           expiresAt === undefined ? "never" : duration((Date.parse(expiresAt) - Date.now()) / 1000),
         ]);
         return table(["ID", "NAME", "REUSABLE", "CREATED BY", "EXPIRES IN"], rows, cli.stdout.columns);
@@ -175,7 +175,7 @@ async function tokensOf(client: Client, isAll?: boolean): Promise<readonly ApiTo
 
 function tokenTable(tokens: readonly ApiTokenRecord[], _: unknown, cli: Cli): string {
   const rows = tokens.map(({ id, name, user, scope, lastUsedAt, expiresAt }) => [
-    ...[name, printable(user), scope.join(",")],
+    ...[name, user, scope.join(",")],
     lastUsedAt === undefined ? "never" : `${duration((Date.now() - Date.parse(lastUsedAt)) / 1000)} ago`,
     ...[duration((Date.parse(expiresAt) - Date.now()) / 1000), id],
   ]);

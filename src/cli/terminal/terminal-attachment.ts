@@ -55,7 +55,7 @@ export async function attachTerminal(options: AttachmentOptions): Promise<number
   const name = printable(session.name);
   const notice = (text: string): void => void (isQuiet || cli.stderr.write(text));
   const keepsRunning = (): void =>
-    notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${session.id}]\n`);
+    notice(`\r\n[${name} keeps running; back to it with: ttyhq attach ${printable(session.id)}]\n`);
   using socket = await server.connect(command);
   try {
     const terminal = new Terminal(cli);

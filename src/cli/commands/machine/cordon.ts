@@ -93,7 +93,7 @@ export const addDrain: AddCommand = command({
 async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Promise<number> {
   const { wait = false, deadline, end = false, untilRestart, sessionHost, json } = flags;
   if (sessionHost && given !== undefined) {
-    const message = `--session-host is for this machine alone: leave ${printable(given)} out`;
+    const message = `--session-host is for this machine alone: leave ${given} out`;
     throw new ServiceError("invalid_request", message);
   }
   const server = await serverOf(flags, cli, "server");

@@ -1,6 +1,6 @@
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import { query } from "../../query.ts";
-import { printable, table } from "../../text.ts";
+import { table } from "../../text.ts";
 
 export const addMachines = query({
   usage: "machines",
@@ -20,7 +20,7 @@ export const addMachines = query({
     const rows = byName.map(({ name, cordoned, labels = {}, url }) => {
       const count = running.filter(({ source }) => source === name).length;
       const pairs = Object.entries(labels).map((label) => label.join("="));
-      return [printable(name), cordoned ? "cordoned" : "up", `${count}`, pairs.join(","), printable(url)];
+      return [name, cordoned ? "cordoned" : "up", `${count}`, pairs.join(","), url];
     });
     const headings = ["NAME", "STATUS", "RUNNING", "LABELS", "ADDRESS"];
     return table(headings, rows, cli.stdout.columns, ["NAME", "LABELS", "ADDRESS"]);

@@ -56,7 +56,7 @@ export const addUpgrade = query({
     );
   },
   text: ({ parts, order }, _, cli) => {
-    const rows = parts.map((part) => [printable(part.name), part.version ?? "?", part.explanation]);
+    const rows = parts.map((part) => [part.name, part.version ?? "?", part.explanation]);
     const steps = order.map((name, index) => `  ${index + 1}. ${printable(name)}\n`).join("");
     const headings = ["PROCESS", "VERSION", "RESULT"];
     return `${table(headings, rows, cli.stdout.columns)}${steps === "" ? "" : `\nUpdate in this order:\n${steps}`}`;

@@ -13,5 +13,5 @@ export const addRename = query({
     return await client.get(id);
   },
   toJson: plainRecord,
-  text: ({ id, name }) => `${id} is ${printable(name)}\n`,
+  text: ({ id, name }) => `${printable(id)} is ${printable(name)}\n`,
 });

@@ -27,6 +27,13 @@ test("each session has a line with its status", () => {
   ]);
 });
 
+test("control characters in ids and signals, which another program's remote chooses, are escaped", () => {
+  const session = record({ id: "\x1b[2J", status: "exited", exitSignal: "\x1b]0;x\x07" });
+  expect(sessionTable([session], { now, width: undefined }).split("\n")[1]).toBe(
+    "\\x1b[2J  sh    exited \\x1b]0;x\\x07  80x24  1h 0m  0        sh",
+  );
+});
+
 test("branches have a column if any session has one, and control characters in their names are escaped", () => {
   const sessions = [
     record({ id: "a", gitRepoPath: "/r", gitBranch: "topic/\x1b]0;x\x07" }),
