@@ -3,7 +3,7 @@ import { ConfigError } from "./config-error.ts";
 import { controlDirProblems } from "./control-dir.ts";
 import { fleetKinds, readFleetRole } from "./fleet-role.ts";
 import { readLogin } from "./login.ts";
-import { type AuditShipping, headersIn } from "./options/audit.ts";
+import { headersIn } from "./options/audit.ts";
 import { flagOf } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import { readProxyServe, readTls } from "./proxy-serve.ts";
@@ -33,7 +33,7 @@ export function examineConfig(
 ): Pick<OptionReader, "problems" | "warnings"> & { readonly settings: readonly Setting[] } {
   const reader = new OptionReader(input);
   readServer(reader, input);
-  const settings = settingsOf(reader, "server");
+  const settings = settingsOf(reader);
   return { settings, problems: reader.problems, warnings: reader.warnings };
 }
 
@@ -117,7 +117,7 @@ export function parseAuditLog(input: ConfigInput): Pick<Config, "controlDir" | "
   });
 }
 
-function readAuditShipping(reader: OptionReader): AuditShipping {
+function readAuditShipping(reader: OptionReader) {
   const to = reader.list(OPTIONS.auditShip);
   const headers = reader.secret(OPTIONS.auditShipHeader);
   if (headers !== undefined && headersIn(headers) === undefined) {
@@ -126,7 +126,7 @@ function readAuditShipping(reader: OptionReader): AuditShipping {
   if (headers !== undefined && !to.some(({ kind }) => kind === "http")) {
     reader.refuse("--audit-ship-header-file is for URLs: give one with --audit-ship, or leave it out");
   }
-  return { to, headers };
+  return { to, headers } as const;
 }
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */

@@ -19,7 +19,12 @@ export function readLogin(
   const pairs = context.isHq ? [hq, service] : [service];
   const localBypass = readLocalBypass(reader);
   if (reader.isOn(OPTIONS.noAuth)) {
-    warnWithoutLogin(reader, context.host, pairs);
+    if (!isLoopbackName(context.host)) {
+      reader.warn(
+        `--no-auth on ${context.host}: everyone who reaches this address runs programs as the server's user; give --bind 127.0.0.1 to keep other machines out`,
+      );
+    }
+    warnOfUnused(reader, "--no-auth", pairs);
     return { mode: "none", isPasswordDisallowed: reader.isOn(OPTIONS.disallowUserPassword) };
   }
   for (const { options } of pairs) reader.refuseIncomplete(options, BOTH_OR_NONE);
@@ -93,15 +98,6 @@ function refuseDifferent(reader: OptionReader, [first, second]: readonly Pair[])
   reader.refuse(
     `${names.join(" differ from ")}: an HQ has one user name and password, for its remotes and for people; leave one pair out`,
   );
-}
-
-function warnWithoutLogin(reader: OptionReader, host: string, pairs: readonly Pair[]): void {
-  if (!isLoopbackName(host)) {
-    reader.warn(
-      `--no-auth on ${host}: everyone who reaches this address runs programs as the server's user; give --bind 127.0.0.1 to keep other machines out`,
-    );
-  }
-  warnOfUnused(reader, "--no-auth", pairs);
 }
 
 type Pair = {

@@ -4,11 +4,6 @@ import type { Secret } from "../../lib/secret.ts";
 import { list, optional, secret } from "./option.ts";
 import { path, socketAddress } from "./value.ts";
 
-export type AuditShipping = {
-  readonly to: readonly AuditDestination[];
-  readonly headers: Secret | undefined;
-};
-
 export type AuditDestination =
   | { readonly kind: "stdout" }
   | { readonly kind: "syslog"; readonly to: SyslogAddress }

@@ -21,9 +21,9 @@ export type Setting = {
   readonly source: SettingSource;
 };
 
-/** Every option of a role. Invalid values are problems of the reader. */
-export function settingsOf(reader: OptionReader, role: Role): readonly Setting[] {
-  return optionsFor(role).map((option) => settingOf(reader, option));
+/** Every option of a server. Invalid values are problems of the reader. */
+export function settingsOf(reader: OptionReader): readonly Setting[] {
+  return optionsFor("server").map((option) => settingOf(reader, option));
 }
 
 function settingOf(reader: OptionReader, option: Option): Setting {
