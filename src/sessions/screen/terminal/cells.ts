@@ -1,7 +1,7 @@
 import type { ScreenSnapshot } from "../../../protocol/frame/snapshot.ts";
-import { CellAttribute, type SnapshotCell } from "../../../protocol/frame/snapshot-cell.ts";
+import type { SnapshotCell } from "../../../protocol/frame/snapshot-cell.ts";
 import type { CoreLine } from "./core.ts";
-import { BgFlag, cellStyle, colorOf, FgFlag, type Style } from "./style.ts";
+import { attributesOf, cellStyle, colorOf } from "./style.ts";
 import type { ScreenTerminal } from "./terminal.ts";
 import { cellText } from "./text.ts";
 
@@ -29,22 +29,10 @@ function rowCells(line: CoreLine | undefined, cols: number): SnapshotCell[] {
     const bg = colorOf(style.bg);
     cells.push({
       text,
-      attributes: attributes(style),
+      attributes: attributesOf(style).reduce((bits, { bit = 0 }) => bits | bit, 0),
       ...(fg === undefined ? {} : { fg }),
       ...(bg === undefined ? {} : { bg }),
     });
   }
   return cells;
-}
-
-function attributes({ fg, bg, underline }: Style): number {
-  return (
-    (fg & FgFlag.Bold ? CellAttribute.Bold : 0) |
-    (bg & BgFlag.Italic ? CellAttribute.Italic : 0) |
-    (underline === 0 ? 0 : CellAttribute.Underline) |
-    (bg & BgFlag.Dim ? CellAttribute.Dim : 0) |
-    (fg & FgFlag.Inverse ? CellAttribute.Inverse : 0) |
-    (fg & FgFlag.Invisible ? CellAttribute.Invisible : 0) |
-    (fg & FgFlag.Strikethrough ? CellAttribute.Strikethrough : 0)
-  );
 }

@@ -11,7 +11,7 @@ import { type CursorPlan, carryCursor, joinCursor, placeCursor, planCursor } fro
 import { drawLines, EMPTY_LINE } from "./lines.ts";
 import type { ScreenLinks } from "./links.ts";
 import { ScreenPen } from "./pen.ts";
-import { BgFlag, colorWord, FgFlag, PLAIN, type Style, styleOf, underlineStyle } from "./style.ts";
+import { colorWord, EXTENDED, PLAIN, type Style, styleOf, UNDERLINED, underlineStyle } from "./style.ts";
 
 type ScreenParts = {
   readonly core: ScreenCore;
@@ -116,7 +116,7 @@ function saveCursor(pen: ScreenPen, buffer: CoreBuffer, { charsets, links }: Scr
   const { savedX, savedCurAttrData, savedCharset } = buffer;
   const style = styleOf(savedCurAttrData, undefined);
   // The saved state has no link id: restoring takes the link that is open then.
-  const isInLink = (savedCurAttrData.bg & BgFlag.Extended) !== 0 && style.underline === 0;
+  const isInLink = (savedCurAttrData.bg & EXTENDED) !== 0 && style.underline === 0;
   pen.style(isInLink ? { ...style, link: links.idOf(ANY_LINK) ?? 0 } : style);
   pen.column(savedX);
   if (savedCharset !== undefined) pen.control(charsets.designate(0, savedCharset));
@@ -172,8 +172,8 @@ export function isPenSaved({ input: { _curAttrData: pen }, buffers }: ScreenCore
 
 export function isConsistent({ fg, bg, extended }: CorePen): boolean {
   const style = underlineStyle(extended);
-  const isUnderlined = (fg & FgFlag.Underline) !== 0;
-  const isExtended = (bg & BgFlag.Extended) !== 0;
+  const isUnderlined = (fg & UNDERLINED) !== 0;
+  const isExtended = (bg & EXTENDED) !== 0;
   return isUnderlined === (style !== 0) && isExtended === (style !== 0 || extended.urlId !== 0);
 }
 

@@ -1,4 +1,5 @@
 // The style of a cell, from the bits of xterm.js, and the SGR that sets it.
+import { CellAttribute, type CellColour } from "../../../protocol/frame/snapshot-cell.ts";
 import type { CoreAttributes, CoreExtended, CoreLine } from "./core.ts";
 
 export type Style = {
@@ -15,23 +16,34 @@ export type Style = {
 
 export const PLAIN: Style = { fg: 0, bg: 0, underline: 0, underlineColor: 0, link: 0 };
 
-export const FgFlag = {
-  Inverse: 0x4000000,
-  Bold: 0x8000000,
-  Underline: 0x10000000,
-  Blink: 0x20000000,
-  Invisible: 0x40000000,
-  Strikethrough: 0x80000000,
-} as const;
+/** Of `fg`. */
+export const UNDERLINED = 0x10000000;
+/** Of `bg`: underline style, underline colour or a link are stored separately. */
+export const EXTENDED = 0x10000000;
+const PROTECTED = 0x20000000;
 
-export const BgFlag = {
-  Italic: 0x4000000,
-  Dim: 0x8000000,
-  /** Underline style, underline colour or a link are stored separately. */
-  Extended: 0x10000000,
-  Protected: 0x20000000,
-  Overline: 0x40000000,
-} as const;
+type Attribute = {
+  /** The parameter that sets it. */
+  readonly sgr: string;
+  /** The bit in `fg` or in `bg`; the underline has a member of its own. */
+  readonly fg?: number;
+  readonly bg?: number;
+  /** In texts and snapshots, which do not show all. */
+  readonly name?: string;
+  readonly bit?: number;
+};
+
+const ATTRIBUTES: readonly Attribute[] = [
+  { sgr: "1", fg: 0x8000000, name: "bold", bit: CellAttribute.Bold },
+  { sgr: "2", bg: 0x8000000, name: "dim", bit: CellAttribute.Dim },
+  { sgr: "3", bg: 0x4000000, name: "italic", bit: CellAttribute.Italic },
+  { sgr: "4", name: "underline", bit: CellAttribute.Underline },
+  { sgr: "5", fg: 0x20000000 },
+  { sgr: "7", fg: 0x4000000, name: "inverse", bit: CellAttribute.Inverse },
+  { sgr: "8", fg: 0x40000000, name: "invisible", bit: CellAttribute.Invisible },
+  { sgr: "9", fg: 0x80000000, name: "strikethrough", bit: CellAttribute.Strikethrough },
+  { sgr: "53", bg: 0x40000000 },
+];
 
 const COLOR_MODE = 0x3000000;
 const PALETTE_16 = 0x1000000;
@@ -39,19 +51,16 @@ const PALETTE_256 = 0x2000000;
 const RGB = 0x3000000;
 const FLAGS = 0xfc000000;
 /** The underline has a member of its own. */
-const FG_FLAGS = FLAGS & ~FgFlag.Underline;
-const BG_FLAGS = FLAGS & ~BgFlag.Extended;
+const FG_FLAGS = FLAGS & ~UNDERLINED;
+const BG_FLAGS = FLAGS & ~EXTENDED;
 const UNDERLINE_STYLE = 0x1c000000;
 const UNDERLINE_SHIFT = 26;
 
-/** A colour of a style: an index of the palette, or red, green and blue of 0 to 255; undefined is the default. */
-export type Color = number | { readonly r: number; readonly g: number; readonly b: number };
-
 export function styleOf(attributes: CoreAttributes, extended: CoreExtended | undefined): Style {
   const { fg, bg } = attributes;
-  const hasExtended = (bg & BgFlag.Extended) !== 0 && extended !== undefined;
+  const hasExtended = (bg & EXTENDED) !== 0 && extended !== undefined;
   const style = hasExtended ? underlineStyle(extended) : 1;
-  const underline = (fg & FgFlag.Underline) === 0 ? 0 : style;
+  const underline = (fg & UNDERLINED) === 0 ? 0 : style;
   const link = hasExtended ? extended.urlId : 0;
   return {
     fg: colorWord(fg) | (fg & FG_FLAGS),
@@ -71,7 +80,7 @@ export function cellStyle(line: CoreLine, column: number): Style {
 /** Compares the styles of two cells; links and special underlines count as different. */
 export function isStyledAlike(line: CoreLine, a: number, b: number): boolean {
   const bg = line.getBg(a);
-  return line.getFg(a) === line.getFg(b) && bg === line.getBg(b) && (bg & BgFlag.Extended) === 0;
+  return line.getFg(a) === line.getFg(b) && bg === line.getBg(b) && (bg & EXTENDED) === 0;
 }
 
 /** The usual look of a cell that nothing was printed into. */
@@ -102,28 +111,27 @@ export function hasDefaultBackground(style: Style): boolean {
   return (style.bg & COLOR_MODE) === 0;
 }
 
-export function colorOf(word: number): Color | undefined {
+export function colorOf(word: number): CellColour | undefined {
   const mode = word & COLOR_MODE;
   if (mode === 0) return undefined;
   if (mode !== RGB) return word & 0xff;
   return { r: (word >>> 16) & 0xff, g: (word >>> 8) & 0xff, b: word & 0xff };
 }
 
+export function attributesOf({ fg, bg, underline }: Style): readonly Attribute[] {
+  return ATTRIBUTES.filter(
+    (each) =>
+      (fg & (each.fg ?? 0)) !== 0 || (bg & (each.bg ?? 0)) !== 0 || (each.sgr === "4" && underline !== 0),
+  );
+}
+
 /** Sets all of the style but its link, whatever was set before. */
 export function sgr(style: Style): string {
-  const { fg, bg } = style;
-  const codes = ["0"];
-  if (fg & FgFlag.Bold) codes.push("1");
-  if (bg & BgFlag.Dim) codes.push("2");
-  if (bg & BgFlag.Italic) codes.push("3");
-  if (style.underline !== 0) codes.push(style.underline === 1 ? "4" : `4:${style.underline}`);
-  if (fg & FgFlag.Blink) codes.push("5");
-  if (fg & FgFlag.Inverse) codes.push("7");
-  if (fg & FgFlag.Invisible) codes.push("8");
-  if (fg & FgFlag.Strikethrough) codes.push("9");
-  if (bg & BgFlag.Overline) codes.push("53");
+  const { fg, bg, underline } = style;
+  const flags = attributesOf(style).map((each) => each.sgr);
+  const codes = ["0", ...flags.map((code) => (code === "4" && underline > 1 ? `4:${underline}` : code))];
   codes.push(...colorCodes(fg, 30), ...colorCodes(bg, 40), ...underlineColorCode(style.underlineColor));
-  const protect = bg & BgFlag.Protected ? '\x1b[1"q' : "";
+  const protect = bg & PROTECTED ? '\x1b[1"q' : "";
   return `\x1b[${codes.length === 1 ? "" : codes.join(";")}m${protect}`;
 }
 

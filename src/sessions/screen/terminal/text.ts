@@ -1,7 +1,8 @@
 // The screen as text (contract 2.5, facts 3.8): rows joined by LF, without spaces at their ends and blank rows at the end.
+import type { CellColour } from "../../../protocol/frame/snapshot-cell.ts";
 import type { View } from "../../backend.ts";
 import type { CoreLine } from "./core.ts";
-import { BgFlag, type Color, cellStyle, colorOf, FgFlag, isStyledAlike, type Style } from "./style.ts";
+import { attributesOf, cellStyle, colorOf, isStyledAlike, type Style } from "./style.ts";
 import type { ScreenTerminal } from "./terminal.ts";
 
 type TextView = Omit<Extract<View, { kind: "text" }>, "kind">;
@@ -56,23 +57,17 @@ export function cellText(line: CoreLine, column: number): string {
   return isHalf ? "" : " ";
 }
 
-function styleAttributes({ fg, bg, underline }: Style): string {
+function styleAttributes(style: Style): string {
   return [
-    colorAttribute("fg", colorOf(fg)),
-    colorAttribute("bg", colorOf(bg)),
-    fg & FgFlag.Bold ? "bold" : "",
-    bg & BgFlag.Dim ? "dim" : "",
-    bg & BgFlag.Italic ? "italic" : "",
-    underline === 0 ? "" : "underline",
-    fg & FgFlag.Inverse ? "inverse" : "",
-    fg & FgFlag.Invisible ? "invisible" : "",
-    fg & FgFlag.Strikethrough ? "strikethrough" : "",
+    colorAttribute("fg", colorOf(style.fg)),
+    colorAttribute("bg", colorOf(style.bg)),
+    ...attributesOf(style).map(({ name = "" }) => name),
   ]
     .filter((attribute) => attribute !== "")
     .join(" ");
 }
 
-function colorAttribute(name: string, color: Color | undefined): string {
+function colorAttribute(name: string, color: CellColour | undefined): string {
   if (color === undefined) return "";
   return `${name}="${typeof color === "number" ? color : `${color.r},${color.g},${color.b}`}"`;
 }
