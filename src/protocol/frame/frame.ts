@@ -93,14 +93,9 @@ export function encodeFrame(
 
 /** The length of a session id field, in bytes of UTF-8. Throws `bad_frame` for more than 256. */
 function sessionIdBytes(sessionId: string): number {
-  let bytes = 0;
-  for (let i = 0; i < sessionId.length && bytes <= MAX_FRAME_SESSION_ID_BYTES; i++) {
-    const code = sessionId.codePointAt(i) ?? 0;
-    if (code > 0xffff) i++;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code <= 0xffff ? 3 : 4;
-  }
-  if (bytes > MAX_FRAME_SESSION_ID_BYTES) throw tooLongId();
-  return bytes;
+  const { length } = encoder.encode(sessionId);
+  if (length > MAX_FRAME_SESSION_ID_BYTES) throw tooLongId();
+  return length;
 }
 
 /** The longest payload that a frame of that session can bring to a server. */
@@ -110,14 +105,13 @@ export function maxPayloadBytes(sessionId: string): number {
 
 /** Writes the header of a VT frame to the start of `target`; returns the index of the payload. */
 function writeFrameHeader(target: Uint8Array, type: number, sessionId: string, payloadBytes: number): number {
-  const start = FRAME_OVERHEAD_BYTES + sessionIdBytes(sessionId);
   writeMagic(target, "VT");
   target[2] = FRAME_VERSION;
   target[3] = type;
-  writeU32(target, 4, start - FRAME_OVERHEAD_BYTES);
-  encoder.encodeInto(sessionId, target.subarray(8, start - 4));
-  writeU32(target, start - 4, payloadBytes);
-  return start;
+  const { written } = encoder.encodeInto(sessionId, target.subarray(8));
+  writeU32(target, 4, written);
+  writeU32(target, 8 + written, payloadBytes);
+  return FRAME_OVERHEAD_BYTES + written;
 }
 
 /** Ignores bytes after the payload and accepts unknown types. Throws `bad_frame` for an invalid message. */
