@@ -2,7 +2,7 @@ import { ServiceError } from "../errors.ts";
 import { encodeFrame, FrameType, maxPayloadBytes } from "../frame/frame.ts";
 import { encodeSize } from "../frame/payload.ts";
 import { COMMAND_PING_DELAY_MS, MAX_PENDING_COMMANDS, MAX_UNSENT_BYTES } from "../limits.ts";
-import { type SignalName, sizeText, TerminalSize } from "../schemas/session.ts";
+import type { SignalName, TerminalSize } from "../schemas/session.ts";
 import { incompleteUtf8Bytes } from "../whole-characters.ts";
 import type { Connection } from "./connection.ts";
 
@@ -48,9 +48,6 @@ export class CommandSender {
   }
 
   async resize(sessionId: string, size: TerminalSize): Promise<void> {
-    if (!TerminalSize.safeParse(size).success) {
-      throw new ServiceError("invalid_request", `${sizeText(size)} is not a valid terminal size`);
-    }
     await this.#command(FrameType.RESIZE, sessionId, encodeSize(size));
   }
 
