@@ -1,8 +1,10 @@
 // The interface to a set of sessions: the terminals of this process, those of another process, or a fleet of such
 // processes. Routes and hub know only this file.
 
+import type { OutputDelivery } from "../protocol/client/attachment.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent, SessionEvent } from "../protocol/frame/event.ts";
+import type { Resync } from "../protocol/frame/resync.ts";
 import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {
   CreateSession,
@@ -12,24 +14,11 @@ import type {
   TerminalSize,
 } from "../protocol/schemas/session.ts";
 
-/** `frame` is the whole OUTPUT frame (magic VT) that carries `bytes`; it is shared and must not be written to. */
-export type OutputDelivery = {
-  readonly kind: "output";
-  readonly offset: number;
-  readonly bytes: Uint8Array;
-  readonly frame: Uint8Array;
-};
-
 /** An event of a session, in order. `offset`: the number of output bytes before the event. */
 export type Delivery =
   | OutputDelivery
-  /** Output before `offset` is not held any more; `bytes` draw the screen on a terminal reset to that size. */
-  | {
-      readonly kind: "resync";
-      readonly offset: number;
-      readonly size: TerminalSize;
-      readonly bytes: Uint8Array;
-    }
+  /** Output before its offset is not held any more. */
+  | ({ readonly kind: "resync" } & Resync)
   | { readonly kind: "event"; readonly offset: number; readonly event: SessionEvent }
   /** The payload of a SNAPSHOT_VT: the screen as it is now. */
   | { readonly kind: "snapshot"; readonly payload: Uint8Array }

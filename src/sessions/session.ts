@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { succeeded } from "../lib/async/succeeded.ts";
+import type { OutputDelivery } from "../protocol/client/attachment.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
@@ -20,7 +21,7 @@ import {
   sizeText,
   type TerminalSize,
 } from "../protocol/schemas/session.ts";
-import type { Delivery, OutputDelivery, Sink } from "./backend.ts";
+import type { Delivery, Sink } from "./backend.ts";
 import { exitData, type Gap, lostBefore } from "./journal/event.ts";
 import type { Journal } from "./journal/journal.ts";
 import { Foreground } from "./pty/foreground.ts";

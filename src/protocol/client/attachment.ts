@@ -5,8 +5,11 @@ import type { Subscribed } from "../frame/payload.ts";
 import type { Resync } from "../frame/resync.ts";
 import type { SessionViewer } from "../schemas/viewer.ts";
 
-/** `bytes` are the output from `offset` on, `frame` is a VT OUTPUT frame of exactly these; neither may be changed. */
-export type ReceivedOutput = {
+/**
+ * Output of a session: `bytes` from `offset` on. `frame` is the whole OUTPUT frame (magic VT) that carries exactly these.
+ * Both are shared and must not be changed.
+ */
+export type OutputDelivery = {
   readonly kind: "output";
   readonly offset: number;
   readonly bytes: Uint8Array;
@@ -17,7 +20,7 @@ export type ReceivedOutput = {
 export type AttachmentHandlers = {
   /** Called after every SUBSCRIBE, also after a reconnect. */
   readonly onSubscribed?: (subscribed: Subscribed) => void;
-  readonly onOutput: (output: ReceivedOutput) => void;
+  readonly onOutput: (output: OutputDelivery) => void;
   /** Output before `offset` is not held any more: reset the terminal to that size and write the bytes to it. */
   readonly onResync: (resync: Resync) => void;
   readonly onEvent?: (event: SessionEvent) => void;

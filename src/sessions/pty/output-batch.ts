@@ -1,6 +1,6 @@
+import type { OutputDelivery } from "../../protocol/client/attachment.ts";
 import { outputFrameHeaderBytes, writeOutputFrameHeader } from "../../protocol/frame/frame.ts";
 import { MAX_OUTPUT_FRAME_BYTES, OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../protocol/limits.ts";
-import type { OutputDelivery } from "../backend.ts";
 
 type OutputBatchOptions = {
   readonly sessionId: string;

@@ -1,7 +1,7 @@
 // Shared by the tests of the /ws client: a client of the server in memory, and a record of its output.
 
 import { expect } from "vitest";
-import type { ReceivedOutput } from "../../../src/protocol/client/attachment.ts";
+import type { OutputDelivery } from "../../../src/protocol/client/attachment.ts";
 import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/client/session-socket.ts";
 import type { ServiceError } from "../../../src/protocol/errors.ts";
 import type { SessionEvent } from "../../../src/protocol/frame/event.ts";
@@ -32,7 +32,7 @@ export function collect() {
     },
   };
   const handlers = {
-    onOutput: ({ offset, bytes, frame }: ReceivedOutput) => {
+    onOutput: ({ offset, bytes, frame }: OutputDelivery) => {
       const decoded = decodeFrame(frame);
       expect(decoded).toMatchObject({ type: FrameType.OUTPUT, magic: "VT" });
       expect(decodeOutput(decoded.payload)).toEqual({ offset, bytes });

@@ -3,9 +3,9 @@ import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { concatBytes } from "../../../../src/lib/data/collect.ts";
+import type { OutputDelivery } from "../../../../src/protocol/client/attachment.ts";
 import { encodeOutputFrame } from "../../../../src/protocol/frame/frame.ts";
 import { OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../../../src/protocol/limits.ts";
-import type { OutputDelivery } from "../../../../src/sessions/backend.ts";
 import { OutputBatch } from "../../../../src/sessions/pty/output-batch.ts";
 import { until } from "../../until.ts";
 
