@@ -1,10 +1,11 @@
 // The requests of one client, performed and answered strictly in order (contract 1.10).
+import { constants } from "node:os";
 import { ServiceError } from "../protocol/errors.ts";
 import { type Frame, FrameType } from "../protocol/frame/frame.ts";
 import { decodeSize, decodeText, type FailedRequest } from "../protocol/frame/payload.ts";
 import { keyBytes } from "../protocol/keys.ts";
 import { MAX_MESSAGE_BYTES, MAX_OPEN_REQUESTS } from "../protocol/limits.ts";
-import { SESSION_ID, SIGNALS, SignalName } from "../protocol/schemas/session.ts";
+import { SESSION_ID, SignalName } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Peer } from "./outbox.ts";
 
@@ -181,10 +182,10 @@ export async function refuseResetSize(
   );
 }
 
-/** A name or a number; SIGTERM if empty (facts 1.3, 1.11). */
+/** A name, or a number on this machine; SIGTERM if empty (facts 1.3, 1.11). */
 function signalName(text: string): SignalName {
   const name = text === "" ? "SIGTERM" : text;
-  const byNumber = Object.entries(SIGNALS).find(([, number]) => `${number}` === name)?.[0];
+  const byNumber = Object.entries(constants.signals).find(([, number]) => `${number}` === name)?.[0];
   const parsed = SignalName.safeParse(byNumber ?? name);
   if (parsed.success) return parsed.data;
   throw new ServiceError("invalid_request", `unknown signal ${name.slice(0, 64)}`);

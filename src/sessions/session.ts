@@ -16,7 +16,6 @@ import {
 import { BELL_INTERVAL_MS, EXIT_WAIT_MS, KILL_GRACE_MS, TITLE_INTERVAL_MS } from "../protocol/limits.ts";
 import {
   type SessionRecord,
-  SIGNALS,
   type SignalName,
   sizeText,
   type TerminalSize,
@@ -260,7 +259,7 @@ export class Session {
   /** Signals all processes of the terminal. KILL_GRACE_MS after a SIGTERM they are killed (facts 1.11). */
   async kill(signal: SignalName): Promise<void> {
     this.#running();
-    await this.#signal(SIGNALS[signal]);
+    await this.#signal(signal);
     if (signal === "SIGTERM" && this.isRunning) void this.#killLater();
   }
 
@@ -308,14 +307,14 @@ export class Session {
   async #killLater(): Promise<void> {
     if (await this.#exitsWithin(KILL_GRACE_MS)) return;
     // Without a free file descriptor the processes are not found: try again.
-    await this.#signal(SIGNALS.SIGKILL).catch(() => this.#killLater());
+    await this.#signal("SIGKILL").catch(() => this.#killLater());
   }
 
   #exitsWithin(ms: number): Promise<boolean> {
     return succeeded(withDeadline(this.#exited.promise, ms, "the end of a session"));
   }
 
-  async #signal(signal: number): Promise<void> {
+  async #signal(signal: SignalName): Promise<void> {
     for (const pid of await sessionProcesses(this.#stored.pid)) signalProcess(pid, signal);
   }
 

@@ -1,5 +1,5 @@
 import type { Client } from "../../protocol/client/client.ts";
-import { type SessionRecord, SIGNALS, SignalName } from "../../protocol/schemas/session.ts";
+import { type SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
 import { actOnEach, command, ExitCode, jsonText, writeMessage } from "../command.ts";
 import { SERVER_FLAGS, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
@@ -64,5 +64,5 @@ function parseSignal(text: string): SignalName {
   const name = text.toUpperCase();
   const signal = SignalName.safeParse(name.startsWith("SIG") ? name : `SIG${name}`);
   if (signal.success) return signal.data;
-  throw new RangeError(`must be one of ${Object.keys(SIGNALS).join(", ")}`);
+  throw new RangeError(`must be one of ${SignalName.options.join(", ")}`);
 }

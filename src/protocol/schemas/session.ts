@@ -169,6 +169,7 @@ export const Input = z
   );
 export type Input = z.infer<typeof Input>;
 
+/** Signals for programs in a terminal. */
 export const SignalName = z.enum([
   "SIGHUP",
   "SIGINT",
@@ -183,21 +184,6 @@ export const SignalName = z.enum([
   "SIGWINCH",
 ]);
 export type SignalName = z.infer<typeof SignalName>;
-
-/** Signals for programs in a terminal, with their numbers on Linux. */
-export const SIGNALS: Readonly<Record<SignalName, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGKILL: 9,
-  SIGUSR1: 10,
-  SIGUSR2: 12,
-  SIGTERM: 15,
-  SIGCONT: 18,
-  SIGSTOP: 19,
-  SIGTSTP: 20,
-  SIGWINCH: 28,
-};
 
 /** The reply of DELETE /api/sessions/:id (contract 2.3). */
 export const Removal = z.object({

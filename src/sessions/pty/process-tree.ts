@@ -143,7 +143,7 @@ function isLiving(process: ProcessStat): boolean {
 }
 
 /** `pid`: negative for a process group. */
-export function signalProcess(pid: number, signal: number | NodeJS.Signals): void {
+export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,7 +47,7 @@ test.concurrent.each([
 );
 
 /** A session whose program has started, with its journal in a new directory. */
-async function startedSession(stack: AsyncDisposableStack) {
+async function startedSession(stack: AsyncDisposableStack, pid = 1) {
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-session-"));
   stack.defer(() => rm(directory, { recursive: true }));
   const files = sessionFiles(directory);
@@ -61,7 +63,7 @@ async function startedSession(stack: AsyncDisposableStack) {
     onEvent: (_, type) => told.push(type),
   });
   session.start(journal, () => ({
-    ...{ pid: 1, pendingInputBytes: 0, write: () => {}, resize: () => {}, pause: () => {}, resume: () => {} },
+    ...{ pid, pendingInputBytes: 0, write: () => {}, resize: () => {}, pause: () => {}, resume: () => {} },
     [Symbol.dispose]: () => {},
   }));
   const events = async () => (await readFile(files.events, "utf8")).trimEnd().split("\n").map(parseEventLine);
@@ -76,6 +78,20 @@ test("a character that is typed in two pieces is recorded whole", async () => {
   await session.finish({ exitCode: 0 });
   const typed = (await events()).filter((event) => event?.kind === "i");
   expect(typed.map((event) => event?.data)).toEqual(["a", "\u{1F600}b"]);
+});
+
+test("a signal is sent by its name: systems differ in its number", async () => {
+  await using stack = new AsyncDisposableStack();
+  const child = spawn("sleep", ["60"], { detached: true, stdio: "ignore" });
+  const ended = once(child, "exit");
+  const { pid = 0 } = child;
+  const { session } = await startedSession(stack, pid);
+  const sent = vi.spyOn(process, "kill");
+  await session.kill("SIGUSR1");
+  expect(sent.mock.calls).toEqual([[pid, "SIGUSR1"]]);
+  sent.mockRestore();
+  expect(await ended).toEqual([null, "SIGUSR1"]);
+  await session.finish({ exitCode: 138, signal: "SIGUSR1" });
 });
 
 test("nothing is recorded after the exit, while that is written", async () => {
