@@ -1,11 +1,13 @@
 // What the system says about processes: /proc of Linux (proc_pid_stat(5)), or sysctl(3) of macOS by the native module.
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { loadNative } from "../../lib/os/installation.ts";
 
 /** Processes are read in slices of about 1 ms, so that a long list does not delay terminals. */
 const SLICE_PROCESSES = 64;
+/** A program may have megabytes of arguments; people are shown the first ones. */
+const MAX_COMMAND_BYTES = 4 * 1024;
 
 export type ProcessStat = {
   readonly pid: number;
@@ -22,7 +24,7 @@ export type ProcessTable = {
   /** Undefined if there is none, or it is not readable. Throws without a free file descriptor. */
   stat(pid: number): ProcessStat | undefined;
   all(): Promise<readonly ProcessStat[]>;
-  /** The program's arguments, its name first. Throws or is empty if they are unknown. */
+  /** The program's first arguments, its name before them. Throws or is empty if they are unknown. */
   words(pid: number): readonly string[];
 };
 
@@ -49,8 +51,22 @@ const procTable: ProcessTable = {
     }
     return processes;
   },
-  words: (pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replace(/\0+$/, "").split("\0"),
+  words: (pid) => {
+    const words = readStart(`/proc/${pid}/cmdline`, MAX_COMMAND_BYTES).split("\0");
+    return words.slice(0, words.findLastIndex((word) => word !== "") + 1);
+  },
 };
+
+/** At most that many bytes. */
+function readStart(path: string, length: number): string {
+  const descriptor = openSync(path, "r");
+  try {
+    const buffer = Buffer.alloc(length);
+    return buffer.toString("utf8", 0, readSync(descriptor, buffer));
+  } finally {
+    closeSync(descriptor);
+  }
+}
 
 /** Parses /proc/PID/stat. The name in parentheses may contain spaces and parentheses. */
 export function parseStat(line: string): ProcessStat {

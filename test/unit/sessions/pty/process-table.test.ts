@@ -28,6 +28,18 @@ test("the table has what ps says about the same processes", async () => {
   }
 });
 
+test("however many arguments a program has, they are read at once, and only the first ones", async () => {
+  const first = ["sh", "-c", "echo ready; read line"];
+  const empty = Array<string>(100_000).fill("");
+  using shell = spawn("sh", [...first.slice(1), ...empty, "last"]);
+  await once(shell.stdout, "data");
+  const begunMs = performance.now();
+  const words = table.words(shell.pid ?? 0);
+  expect(performance.now() - begunMs).toBeLessThan(1_000);
+  expect(words.slice(0, 3)).toEqual(first);
+  expect(words.length).toBeLessThan(10_000);
+});
+
 /** The processes of the groups that a leader and its children lead, by what ps of Linux and of macOS have in common. */
 function psOf(leader: number) {
   const lines = execFileSync("ps", ["-axo", "pid=,ppid=,pgid=,tpgid=,stat="], { encoding: "utf8" }).trim();
