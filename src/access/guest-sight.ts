@@ -120,7 +120,8 @@ export async function guestView(
 
 /** Events at `from` itself may have been before the link, so they are hidden as well. */
 async function withoutInput({ type, body }: Content, from: number | undefined): Promise<Content> {
-  const events: unknown = decodeJson(await collectBytes(body, MAX_EVENTS_BYTES).catch(refuseTooMany));
+  const received = await collectBytes(body, MAX_EVENTS_BYTES).catch(refuseTooMany);
+  const events: unknown = decodeJson(received, MAX_EVENTS_BYTES);
   const shown = (Array.isArray(events) ? events : []).filter(
     ({ kind, offset }) => kind !== "i" && (from === undefined || kind === "x" || offset > from),
   );

@@ -45,7 +45,7 @@ export async function historySizes(
 
 async function journalEvents(body: AsyncIterable<Uint8Array>): Promise<unknown> {
   try {
-    return decodeJson(await collectBytes(body, MAX_EVENTS_BYTES));
+    return decodeJson(await collectBytes(body, MAX_EVENTS_BYTES), MAX_EVENTS_BYTES);
   } catch (error) {
     if (error instanceof RangeError) return [];
     throw error;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { parseShallowJson } from "../../lib/data/json.ts";
 import { errorFromBody, type ServiceError } from "../errors.ts";
+import { MAX_EVENT_BYTES } from "../limits.ts";
 import { SessionStatus, TerminalSize } from "../schemas/session.ts";
 import {
   badPayload,
@@ -116,8 +117,12 @@ export function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
   return encoder.encode(JSON.stringify(value));
 }
 
-/** Throws `invalid_request` for invalid JSON or UTF-8, and for a value that could not be encoded again. */
-export function decodeJson(payload: Uint8Array): unknown {
+/** Throws `invalid_request` for invalid JSON or UTF-8, for a value that could not be encoded again, and over `maxBytes`. */
+export function decodeJson(payload: Uint8Array, maxBytes: number = MAX_EVENT_BYTES): unknown {
+  // The objects of 64 MiB of JSON, which a remote may send, would exhaust the memory of its HQ.
+  if (payload.length > maxBytes) {
+    throw badPayload(`The payload is too long: at most ${maxBytes} bytes are read.`);
+  }
   const text = decodeText(payload);
   try {
     return parseShallowJson(text);

@@ -11,6 +11,7 @@ import {
 } from "../../../../src/protocol/frame/frame.ts";
 import {
   decodeError,
+  decodeGoAway,
   decodeHello,
   decodeJson,
   decodeSize,
@@ -23,7 +24,7 @@ import {
   SubscribeFlag,
 } from "../../../../src/protocol/frame/payload.ts";
 import { decodeResync, encodeResync } from "../../../../src/protocol/frame/resync.ts";
-import { MAX_ERROR_TEXT_LENGTH } from "../../../../src/protocol/limits.ts";
+import { MAX_ERROR_TEXT_LENGTH, MAX_EVENT_BYTES } from "../../../../src/protocol/limits.ts";
 import { hex, toHex, utf8 } from "../hex.ts";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -236,6 +237,14 @@ describe("JSON and text", () => {
     const frame = decodeFrame(encodeFrame(FrameType.KILL, "s1", utf8("SIGINT")));
     expect(decodeText(frame.payload)).toBe("SIGINT");
   });
+});
+
+test("a payload that is longer than any of ours is not parsed", () => {
+  const long = encodeJson({ message: "x".repeat(MAX_EVENT_BYTES) });
+  const refusal = `The payload is too long: at most ${MAX_EVENT_BYTES} bytes are read.`;
+  for (const decode of [decodeError, decodeGoAway, decodeHello, decodeSubscribed, decodeJson])
+    expectRefused(() => decode(long), refusal);
+  expect(decodeJson(long, long.length)).toBeDefined();
 });
 
 test.each(["session_not_found", "novel"])("the text of an error %s is cut", (code) => {
