@@ -44,7 +44,10 @@ test.each<[string, readonly string[]]>([
   ],
 ])("%s waits for input", async (_, [file = "", ...args]) => {
   await using program = new Program(file, args);
-  await eventually(async () => isReadingTerminal(program.pty.pid) || undefined, "a program that waits");
+  await eventually(
+    async () => (await isReadingTerminal(program.pty.pid)) || undefined,
+    "a program that waits",
+  );
 });
 
 test.each<[string, readonly string[]]>([
@@ -84,5 +87,24 @@ test.each<[string, readonly string[]]>([
   await using program = new Program(file, args);
   await program.shows(/ready/);
   await eventually(async () => isPolling(program.pty.pid) || undefined, "a program that polls");
-  expect(isReadingTerminal(program.pty.pid)).toBe(false);
+  expect(await isReadingTerminal(program.pty.pid)).toBe(false);
+});
+
+test("an epoll of very many descriptors does not stop the process that asks", async () => {
+  // The end of an event's descriptor does not end its watch while another descriptor has the event.
+  const watches =
+    "import resource; limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit));" +
+    "e = select.epoll(); kept = os.eventfd(0); e.register(0, 1)\n" +
+    "for fd in range(20, min(limit, 200_000)): os.dup2(kept, fd); e.register(fd, 1); os.close(fd)\n" +
+    "print('ready', flush=True); e.poll()";
+  const [file = "", ...args] = python(watches);
+  await using program = new Program(file, args);
+  await program.shows(/ready/);
+  await eventually(async () => isPolling(program.pty.pid) || undefined, "a program that polls");
+  let hasGoneOn = false;
+  setImmediate(() => {
+    hasGoneOn = true;
+  });
+  expect(await isReadingTerminal(program.pty.pid)).toBe(false);
+  expect(hasGoneOn).toBe(true);
 });

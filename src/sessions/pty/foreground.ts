@@ -74,6 +74,8 @@ export class Foreground implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    // An answer of the system that is awaited comes too late.
+    this.#outputMs = Number.NaN;
     clearTimeout(this.#check);
     clearTimeout(this.#lateCheck);
     clearTimeout(this.#waitCheck);
@@ -93,8 +95,10 @@ export class Foreground implements Disposable {
     this.#waitCheck = leftMs > 0 ? this.#checkWaitAfter(leftMs) : undefined;
     const workedMs = this.#outputMs - Math.max(typedMs(), this.#toldMs);
     if (leftMs > 0 || workedMs < INPUT_WAIT_MIN_WORK_MS) return;
-    const program = this.#processes.group(pid) ?? pid;
-    if (this.#processes.isReadingTerminal(program)) onNews({ type: "waiting-for-input" });
+    const outputMs = this.#outputMs;
+    void this.#processes.isReadingTerminal(this.#processes.group(pid) ?? pid).then((isWaiting) => {
+      if (isWaiting && outputMs === this.#outputMs) onNews({ type: "waiting-for-input" });
+    });
   }
 
   #tell(news: ForegroundNews): void {

@@ -1,5 +1,7 @@
 // Whether a program waits for a person: it waits in the kernel for input of a terminal, and for nothing else.
 import { opendirSync, readFileSync, readlinkSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
+import { Mutex } from "../../lib/async/mutex.ts";
 
 /** Which argument is the timeout: in `ms`, or as a `pointer`, of which only NULL is known. */
 type Wait = {
@@ -24,14 +26,16 @@ const CALLS: Partial<Record<string, { readonly [call: string]: Wait }>> = {
 const MIN_TIMEOUT_MS = 1_000;
 /** Nothing is known of processes with more, so that a check stays cheap. */
 const MAX_DESCRIPTORS = 256;
+/** A line of an epoll's description has less than 128 bytes. */
+const MAX_EPOLL_BYTES = MAX_DESCRIPTORS * 128;
 /** Of a command and its descendants. */
 const MAX_PROCESSES = 32;
 
 /** Whether that process or one of its descendants waits in the kernel for input of a terminal. False if unknown. */
-export function isReadingTerminal(pid: number): boolean {
+export async function isReadingTerminal(pid: number): Promise<boolean> {
   const pids = [pid];
   for (const one of pids) {
-    if (isReading(one)) return true;
+    if (await isReading(one)) return true;
     pids.push(...childrenOf(one).slice(0, MAX_PROCESSES - pids.length));
   }
   return false;
@@ -41,7 +45,7 @@ export function isReadingTerminal(pid: number): boolean {
 type Descriptors = ReadonlyMap<number, string>;
 
 /** NOTE: never reads a process's memory, which can block for ever (userfaultfd, FUSE). */
-function isReading(pid: number): boolean {
+async function isReading(pid: number): Promise<boolean> {
   try {
     const [call = "", ...values] = readFileSync(`/proc/${pid}/syscall`, "latin1").split(" ");
     const wait = CALLS[process.arch]?.[call];
@@ -49,10 +53,10 @@ function isReading(pid: number): boolean {
     const [first = Number.NaN, second = Number.NaN] = values.map(Number);
     if (wait.kind === "read") return isTerminal(readlinkSync(`/proc/${pid}/fd/${first}`));
     const open = descriptorsOf(pid);
-    const candidates = {
+    const candidates = await {
       poll: () => polled(open, second),
       select: () => selected(open, first, second),
-      epoll: () => watched(pid, first),
+      epoll: () => epolls.take(() => watched(pid, first)),
     }[wait.kind]();
     return (
       candidates.some((fd) => isTerminal(open.get(fd))) &&
@@ -84,8 +88,15 @@ function selected(open: Descriptors, end: number, readable: number): readonly nu
   return isSelected ? [...open.keys()].filter((fd) => fd < end) : [];
 }
 
-function watched(pid: number, epoll: number): readonly number[] {
-  const lines = readFileSync(`/proc/${pid}/fdinfo/${epoll}`, "latin1").matchAll(/^tfd:\s*(\d+)/gm);
+/** Keeps the other threads that read files free. The state is the module's, since the threads are the process's. */
+const epolls = new Mutex();
+
+/** The kernel takes seconds for an epoll of hundreds of thousands of descriptors, so it is not asked in this thread. */
+async function watched(pid: number, epoll: number): Promise<readonly number[]> {
+  await using file = await openFile(`/proc/${pid}/fdinfo/${epoll}`);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_EPOLL_BYTES));
+  if (bytesRead === buffer.length) throw new RangeError(`process ${pid} watches too many descriptors`);
+  const lines = buffer.toString("latin1", 0, bytesRead).matchAll(/^tfd:\s*(\d+)/gm);
   return Array.from(lines, ([, fd]) => Number(fd));
 }
 

@@ -21,7 +21,7 @@ function setUp() {
         return terminal.group;
       },
       command: (pid) => `command ${pid}`,
-      isReadingTerminal: (pid) => pid === terminal.reader,
+      isReadingTerminal: async (pid) => pid === terminal.reader,
     },
   });
   const prints = (...marks: readonly CommandMark[]): void => foreground.output(marks);
