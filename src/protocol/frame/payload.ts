@@ -70,12 +70,9 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** 12 bytes, or 20 with `from`. Throws `invalid_request` for `from` without the flag Offsets. */
-export function encodeSubscribe(request: {
-  readonly flags: number;
-  readonly minIntervalMs?: number;
-  readonly maxIntervalMs?: number;
-  readonly from?: number | "live" | undefined;
-}): Uint8Array<ArrayBuffer> {
+export function encodeSubscribe(
+  request: Pick<Subscribe, "flags"> & Partial<Subscribe>,
+): Uint8Array<ArrayBuffer> {
   const { flags, minIntervalMs = 0, maxIntervalMs = 0, from } = request;
   if (from !== undefined && (flags & SubscribeFlag.Offsets) === 0) {
     throw badPayload("An offset to begin with needs the flag Offsets.");

@@ -64,31 +64,21 @@ async function recover(stored: StoredSession, files: SessionFiles): Promise<Reco
   return { stored: { ...stored, cols, rows, exit }, files, sizes, gaps, wasLost, isRecorded };
 }
 
-type JournalSummary = {
-  readonly sizes: readonly SizeChange[];
-  readonly gaps: readonly Gap[];
-  readonly outputBytes: number;
-  readonly at: string;
-  readonly exit: JournalExit | undefined;
-  /** Length of the records, and time of the last. */
-  readonly eventsBytes: number;
-  readonly time: number;
-};
-
 /** Cuts a torn last record, drops records of output that never arrived, and records output that has no record. */
 export async function repairJournal(files: SessionFiles, exit?: JournalExit): Promise<void> {
   await repair(files, await readLost(files, exit));
 }
 
-async function repair(files: SessionFiles, { eventsBytes, missing }: LostJournal): Promise<void> {
+async function repair(
+  files: SessionFiles,
+  { eventsBytes, missing }: Awaited<ReturnType<typeof readLost>>,
+): Promise<void> {
   await truncate(files.events, eventsBytes);
   await appendFile(files.events, missing.map(eventLine).join(""));
 }
 
-type LostJournal = JournalSummary & { readonly missing: readonly JournalEvent[] };
-
 /** A journal, and the records that it lacks unless it has an exit. */
-async function readLost(files: SessionFiles, exit: JournalExit = HOST_LOST): Promise<LostJournal> {
+async function readLost(files: SessionFiles, exit: JournalExit = HOST_LOST) {
   const { size, mtime } = await stat(files.output);
   const summary = { ...(await readSummary(files, size)), at: mtime.toISOString() };
   if (summary.exit !== undefined) return { ...summary, missing: [] };
@@ -106,14 +96,11 @@ function unlessDiskFault(error: unknown): void {
   if (!isDiskFault(error)) throw error;
 }
 
-/** Up to the first record of output beyond `maxBytes`. */
-async function readSummary(
-  files: SessionFiles,
-  maxBytes = Number.POSITIVE_INFINITY,
-): Promise<JournalSummary> {
+/** Up to the first record of output beyond `maxBytes`; `eventsBytes` and `time`: length of the records, and time of the last. */
+async function readSummary(files: SessionFiles, maxBytes = Number.POSITIVE_INFINITY) {
   const sizes: SizeChange[] = [];
   const gaps: Gap[] = [];
-  let exit: JournalSummary["exit"];
+  let exit: JournalExit | undefined;
   let [outputBytes, eventsBytes, time] = [0, 0, 0];
   for await (const event of readEvents(files)) {
     const gap = gapOf(event);
