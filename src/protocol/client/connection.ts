@@ -87,9 +87,6 @@ type Phase =
 
 type Timer = ReturnType<typeof setTimeout>;
 
-/** A restart that the server announced by GOAWAY. It is planned for a short time and awaited for a longer one. */
-type Restart = { isPlanned: boolean; readonly awaitedUntil: number };
-
 /**
  * One link at a time, opened at once and again after each loss, until it is disposed of or the server refuses for good. A
  * link is lost when it closes, or when nothing arrives for two PINGs. Before an announced restart the next link is opened
@@ -106,8 +103,9 @@ export class Connection implements Disposable {
   #timers: Timer[] = [];
   /** Limits the wait for any message. */
   #probe: Timer | undefined;
-  #restart: Restart | undefined;
+  /** A restart that the server announced by GOAWAY is planned while this timer runs, and awaited longer. */
   #planned: Timer | undefined;
+  #awaitedUntil: number | undefined;
   /** The next attempt is the first after a stable link, or the first of all. */
   #isQuick = true;
   /** Why there is no link, once the server was silent or an attempt has failed. A link that was closed may be back at once. */
@@ -129,7 +127,7 @@ export class Connection implements Disposable {
     const phase = this.#phase;
     if (phase.kind === "closed") return phase;
     if (phase.kind === "open") return { kind: "open" };
-    const planned = this.#restart?.isPlanned === true ? { isPlanned: true } : {};
+    const planned = this.#planned === undefined ? {} : { isPlanned: true };
     return phase.kind === "waiting" ? { ...phase, ...planned } : { kind: "connecting", ...planned };
   }
 
@@ -201,13 +199,12 @@ export class Connection implements Disposable {
    * The first announcement counts.
    */
   moveLater({ afterMs, jitterMs }: Pick<GoAway, "afterMs" | "jitterMs">): void {
-    if (this.#phase.kind !== "open" || this.#restart !== undefined) return;
+    if (this.#phase.kind !== "open" || this.#awaitedUntil !== undefined) return;
     const delayMs = afterMs + this.#options.random() * jitterMs;
-    const restart = { isPlanned: true, awaitedUntil: this.#options.now() + delayMs + AWAITED_RESTART_MS };
-    this.#restart = restart;
+    this.#awaitedUntil = this.#options.now() + delayMs + AWAITED_RESTART_MS;
     this.#timers.push(setTimeout(() => this.#move(), delayMs));
     this.#planned = setTimeout(() => {
-      restart.isPlanned = false;
+      this.#planned = undefined;
       this.#states.emit(this.state);
     }, delayMs + PLANNED_RESTART_MS);
   }
@@ -244,7 +241,8 @@ export class Connection implements Disposable {
     this.#phase = phase;
     if (phase.kind === "open" || phase.kind === "closed") {
       clearTimeout(this.#planned);
-      this.#restart = undefined;
+      this.#planned = undefined;
+      this.#awaitedUntil = undefined;
     }
     const kept = attemptsOf(phase);
     for (const attempt of attemptsOf(before)) if (!kept.includes(attempt)) attempt.abort();
@@ -376,10 +374,9 @@ export class Connection implements Disposable {
 
   /** Until the next attempt, in ms. */
   #pause(): number {
-    const restart = this.#restart;
-    const isAwaited = restart !== undefined && this.#options.now() <= restart.awaitedUntil;
+    const isAwaited = this.#awaitedUntil !== undefined && this.#options.now() <= this.#awaitedUntil;
     if (!this.#isQuick && !isAwaited) return this.#backoff.next();
-    const awaitedMs = restart?.isPlanned ? RECONNECT_PLANNED_MS : RECONNECT_AWAITED_MS;
+    const awaitedMs = this.#planned === undefined ? RECONNECT_AWAITED_MS : RECONNECT_PLANNED_MS;
     const longestMs = this.#isQuick ? this.#times.quickMs : awaitedMs;
     this.#isQuick = false;
     return longestMs * (1 - this.#options.random() / 2);
