@@ -13,7 +13,6 @@ import {
   FrameType,
   isMalformed,
   readU32,
-  withMagic,
 } from "../frame/frame.ts";
 import {
   decodeError,
@@ -349,10 +348,9 @@ class AttachedSession implements Disposable {
     if (this.#phase !== "live" || next === "live" || end <= next) return;
     if (offset > next) throw badPayload(`bytes are missing in the output of session ${this.sessionId}`);
     this.#next = end;
-    const isWhole = offset === next;
-    const fresh = isWhole ? bytes : bytes.subarray(next - offset);
-    const received = isWhole ? exactFrame(frame, message) : undefined;
-    const whole = received ?? encodeOutputFrame(this.sessionId, next, fresh);
+    const fresh = bytes.subarray(next - offset);
+    const isWhole = offset === next && isExact(frame, message);
+    const whole = isWhole ? message : encodeOutputFrame(this.sessionId, next, fresh);
     this.#handlers.onOutput({ kind: "output", offset: next, bytes: fresh, frame: whole });
   }
 
@@ -388,9 +386,7 @@ class AttachedSession implements Disposable {
   }
 }
 
-/** The message as a VT frame, if it is nothing else, as those of our own servers. */
-function exactFrame({ payload, magic }: Frame, message: Uint8Array): Uint8Array | undefined {
-  const isExact = payload.byteOffset + payload.length === message.byteOffset + message.length;
-  if (!isExact) return undefined;
-  return magic === "VT" ? message : withMagic(message, "VT");
+/** Whether the message is a VT frame and nothing else, as those of our own servers. */
+function isExact({ payload, magic }: Frame, message: Uint8Array): boolean {
+  return magic === "VT" && payload.byteOffset + payload.length === message.byteOffset + message.length;
 }
