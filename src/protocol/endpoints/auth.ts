@@ -15,17 +15,17 @@ import {
 import { TokenScope } from "../schemas/permission.ts";
 import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
+const LOGIN_ERRORS = [
+  "invalid_credentials",
+  "login_question",
+  "second_factor_required",
+  "rate_limited",
+] as const;
 const user = endpointsWith({ tag: "auth", need: "account:use" });
 const open = endpointsWith({ tag: "auth", need: "open" });
 const password = endpointsWith({
   ...{ tag: "auth", need: "open" },
-  errors: [
-    "invalid_credentials",
-    "login_question",
-    "second_factor_required",
-    "password_disabled",
-    "rate_limited",
-  ],
+  errors: [...LOGIN_ERRORS, "password_disabled"],
 });
 /** The key: a line of OpenSSH, or its wire form in base64. The signature: in base64, 64 bytes of Ed25519 or as SSH has it. */
 const sshKey = endpointsWith({
@@ -66,13 +66,7 @@ const loginEndpoints = {
     {
       body: LoginAnswers,
       reply: json(TokenResponse),
-      errors: [
-        "invalid_credentials",
-        "unauthorized",
-        "rate_limited",
-        "login_question",
-        "second_factor_required",
-      ],
+      errors: [...LOGIN_ERRORS, "unauthorized"],
     },
   ),
   authConfig: open.get("/api/auth/config", "The available ways to log in", { reply: json(AuthConfig) }),
