@@ -85,7 +85,7 @@ export class Session {
   #lastModified: string;
   /** Time of the last input, at first of the start. */
   #typedMs: number;
-  #isEndRequested = false;
+  #endRequested: true | undefined;
   #toldTitle: string | undefined;
   #titlePause: NodeJS.Timeout | undefined;
   #rangMs = Number.NEGATIVE_INFINITY;
@@ -268,7 +268,7 @@ export class Session {
    * `session_running` if it is not within EXIT_WAIT_MS, such as for a process that is stuck in the kernel.
    */
   readonly end = singleFlight(async (): Promise<void> => {
-    this.#isEndRequested = true;
+    this.#endRequested = true;
     // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
     const { pid, startTicks = readStat(pid)?.startTicks } = this.#stored;
     const left = await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
@@ -287,14 +287,13 @@ export class Session {
     this.#tellTitle();
     this.#unseen = undefined;
     live.foreground[Symbol.dispose]();
-    const reason = signal === undefined ? "exit" : "signal";
-    const ended = { code, reason, ...(signal === undefined ? {} : { signal }) } as const;
+    const ended = { code, reason: signal === undefined ? "exit" : "signal", signal } as const;
     this.#note(live.journal, "x", exitData(ended));
     this.#live = undefined;
-    const request = this.#isEndRequested ? ({ endRequested: true } as const) : {};
     await live.journal.flushed();
     const at = new Date().toISOString();
-    this.#stored = { ...this.#stored, exit: { ...ended, ...request, at, outputBytes: this.#batch.offset } };
+    const exit = { ...ended, endRequested: this.#endRequested, at, outputBytes: this.#batch.offset };
+    this.#stored = { ...this.#stored, exit };
     this.#lastModified = at;
     this.#folder?.ended();
     // Before the viewers: a client that sees the exit finds it in the record.

@@ -16,8 +16,8 @@ export type CellColour = number | { readonly r: number; readonly g: number; read
 export type SnapshotCell = {
   /** A whole grapheme. The second half of a wide character is no cell. Over 255 bytes of UTF-8 it is cut. */
   readonly text: string;
-  readonly fg?: CellColour;
-  readonly bg?: CellColour;
+  readonly fg?: CellColour | undefined;
+  readonly bg?: CellColour | undefined;
   readonly attributes: number;
 };
 

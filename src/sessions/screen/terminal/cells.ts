@@ -25,14 +25,8 @@ function rowCells(line: CoreLine | undefined, cols: number): SnapshotCell[] {
     const text = cellText(line, column);
     if (text === "") continue;
     const style = cellStyle(line, column);
-    const fg = colorOf(style.fg);
-    const bg = colorOf(style.bg);
-    cells.push({
-      text,
-      attributes: attributesOf(style).reduce((bits, { bit = 0 }) => bits | bit, 0),
-      ...(fg === undefined ? {} : { fg }),
-      ...(bg === undefined ? {} : { bg }),
-    });
+    const attributes = attributesOf(style).reduce((bits, { bit = 0 }) => bits | bit, 0);
+    cells.push({ text, attributes, fg: colorOf(style.fg), bg: colorOf(style.bg) });
   }
   return cells;
 }
