@@ -1,4 +1,6 @@
 // An HQ: the registry of its remotes, their sessions as one backend, and the health check.
+import type { Audit } from "../audit/entry.ts";
+import { remoteLineLimit } from "../audit/line-limit.ts";
 import { keptTokenSecret } from "../auth/secret.ts";
 import type { Config } from "../config/config.ts";
 import { Fleet } from "../hq/fleet.ts";
@@ -46,7 +48,7 @@ export async function openHeadquarters(parts: HeadquartersParts): Promise<Role> 
   const tunnels = stack.use(new Tunnels());
   const opened = await openFleet(parts, tunnels, stack);
   const { fleet, registry, joining, redis, hqId, ask, reportOf } = opened;
-  const healthCheck = stack.use(checkHealth({ ...opened, ...parts }));
+  const healthCheck = checkHealth({ ...opened, ...parts }, stack);
   const guard = registrationGuard(joining, role.joining);
   const ofRemotes = remoteRoutes({
     ...{ registry, fleet, guard, reportOf },
@@ -155,16 +157,27 @@ async function mayStay(joining: Joining, remote: Remote): Promise<boolean> {
   return remote.registeredByKey !== true || (await joining.isKnown(remote).catch(() => true));
 }
 
-function checkHealth(parts: Pick<HeadquartersParts, "audit" | "log"> & OpenFleet): HealthCheck {
+type HealthParts = Pick<OpenFleet, "registry" | "isUp" | "failureOf"> & {
+  readonly redis: { readonly tables: Pick<RedisTables, "lease"> } | undefined;
+  readonly fleet: Pick<Fleet, "refreshUnwatched">;
+  readonly audit: Audit;
+  readonly log: Pick<Log, "warn">;
+};
+
+/** A remote may register and stop answering without end, so the lines about that are limited. */
+export function checkHealth(parts: HealthParts, stack: AsyncDisposableStack): HealthCheck {
   const { registry, isUp, redis, failureOf, fleet, audit, log } = parts;
-  return new HealthCheck({
+  const expiries = stack.use(remoteLineLimit(audit, "remote.expire"));
+  const check = new HealthCheck({
     ...{ registry, isAlive: isUp, lease: redis?.tables.lease },
     onAlive: ({ name }) => refreshSoon(fleet, name),
     onDown: ({ id, name, url }) => {
       log.warn({ remote: name, url, reason: failureOf(id) }, "remote does not answer");
-      audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
+      const entry = { action: "remote.expire", result: "ok", remote: name, details: { id, url } } as const;
+      expiries.write(entry, name);
     },
   });
+  return stack.use(check);
 }
 
 /** An HQ that starts beside others is ready once its list has the sessions of the remotes: until then the others serve. */
@@ -200,7 +213,7 @@ function tunnelAdmission(registry: Registry, guard: RegistrationGuard, tunnels: 
 }
 
 /** Refreshes a remote that cannot be watched, at a random time before the next health check. */
-function refreshSoon(fleet: Fleet, name: string): void {
+function refreshSoon(fleet: Pick<Fleet, "refreshUnwatched">, name: string): void {
   const refresh = (): void => void fleet.refreshUnwatched(name).catch(() => undefined);
   setTimeout(refresh, Math.random() * REFRESH_SPREAD_MS).unref();
 }

@@ -7,7 +7,7 @@ import { currentTrace } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type AuditAction, actionOf, proxiedAction, signalled, typed, viewed } from "./actions.ts";
 import type { Audit, AuditEntry } from "./entry.ts";
-import { LineLimit } from "./line-limit.ts";
+import { LineLimit, remoteLineLimit } from "./line-limit.ts";
 
 /** Repeated actions, such as typing, are recorded this often. */
 const ONCE_MS = 600_000;
@@ -17,8 +17,6 @@ const DAY_MS = 86_400_000;
 const MAX_REMEMBERED = 10_000;
 /** Refusals, which anyone can cause, have at most 121 lines a minute. */
 const MAX_REFUSED_KINDS = 60;
-/** Remotes with a password choose their names. */
-const MAX_REMOTE_KINDS = 1_000;
 
 /** Not logins: each request proves anew who sent it. */
 const SIGNING_IN: ReadonlySet<string> = new Set(["basic", "proxy", "hq", "local"]);
@@ -62,9 +60,7 @@ export class Auditor implements Audit, Disposable {
     this.#refusals = new LineLimit({
       ...{ audit, maxKinds: MAX_REFUSED_KINDS, others: { action: "request", result: "refused" } },
     });
-    this.#remoteActions = new LineLimit({
-      ...{ audit, maxKinds: MAX_REMOTE_KINDS, others: { action: "remote.register", result: "ok" } },
-    });
+    this.#remoteActions = remoteLineLimit(audit, "remote.register");
     this.#done = new ExpiringMap({ ...aDay, lifetimeMs: ONCE_MS });
     this.#today = new ExpiringMap(aDay);
     this.#users = new ExpiringMap(aDay);

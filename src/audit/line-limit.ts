@@ -1,7 +1,9 @@
 import { addressKey } from "../lib/net/address.ts";
-import type { Audit, AuditEntry } from "./entry.ts";
+import type { Audit, AuditActionName, AuditEntry } from "./entry.ts";
 
 const WINDOW_MS = 60_000;
+/** Remotes with a password choose their names. */
+const MAX_REMOTE_KINDS = 1_000;
 
 /** `more`: how many entries of the kind were not recorded. */
 type Repeated = { entry: AuditEntry; more: number };
@@ -57,6 +59,11 @@ export class LineLimit implements Disposable {
     this.#told.clear();
     this.#moreOthers = 0;
   }
+}
+
+/** For actions of remotes, which no rate limit counts. `action`: of the common line. */
+export function remoteLineLimit(audit: Audit, action: AuditActionName): LineLimit {
+  return new LineLimit({ audit, maxKinds: MAX_REMOTE_KINDS, others: { action, result: "ok" } });
 }
 
 /** Without the id, which differs between the requests. */
