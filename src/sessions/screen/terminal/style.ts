@@ -119,6 +119,8 @@ export function colorOf(word: number): CellColour | undefined {
 }
 
 export function attributesOf({ fg, bg, underline }: Style): readonly Attribute[] {
+  // As most cells: snapshots ask about each of them.
+  if (((fg | bg) & FLAGS) === 0 && underline === 0) return [];
   return ATTRIBUTES.filter(
     (each) =>
       (fg & (each.fg ?? 0)) !== 0 || (bg & (each.bg ?? 0)) !== 0 || (each.sgr === "4" && underline !== 0),
