@@ -1,7 +1,7 @@
 // A macOS user's picture from the system directory (specification 5.6), looked up by the account worker.
 import { open } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import type { Finished } from "../../lib/os/system-command.ts";
+import type { Finished, runSystemCommand } from "../../lib/os/system-command.ts";
 import { READ_FLAGS } from "../ssh/key-file.ts";
 import type { Avatar } from "./methods.ts";
 
@@ -15,11 +15,7 @@ const SIGNATURES = [
   { type: "image/png", begins: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] },
 ] as const;
 
-type RunSystem = (
-  file: string,
-  args: readonly string[],
-  options: { readonly timeoutMs: number; readonly maxOutputBytes: number },
-) => Promise<Pick<Finished, "code" | "stdout">>;
+type RunSystem = (...args: Parameters<typeof runSystemCommand>) => Promise<Pick<Finished, "code" | "stdout">>;
 
 /** `undefined` without a picture that a browser can show. */
 export async function findAvatar(user: string, run: RunSystem): Promise<Avatar | undefined> {
