@@ -133,9 +133,12 @@ export class Joining {
   /** The remote needs a token to join again. Throws `remote_not_found`. */
   async revokeKey(name: string): Promise<void> {
     const { tables } = this.#options;
-    const text = await tables.get("keys", name);
-    if (text === undefined) throw new ServiceError("remote_not_found", `no key of a remote ${name}`);
-    await tables.commit([this.#keys.change(name, text, undefined)]);
+    // Another key may take its place meanwhile.
+    for (;;) {
+      const text = await tables.get("keys", name);
+      if (text === undefined) throw new ServiceError("remote_not_found", `no key of a remote ${name}`);
+      if (await tables.commit([this.#keys.change(name, text, undefined)])) return;
+    }
   }
 
   #checkProof(request: JoinRemote): void {

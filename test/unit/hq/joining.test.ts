@@ -51,6 +51,21 @@ class Stage implements AsyncDisposable {
     });
   }
 
+  /** The stored tables. Each change waits for `disk`; the first one resolves `saving`. */
+  async slowTables() {
+    const saving = Promise.withResolvers<void>();
+    const disk = Promise.withResolvers<void>();
+    const file = tableFile(this.file);
+    const save = async (texts: TableTexts): Promise<void> => {
+      saving.resolve();
+      await disk.promise;
+      await file.save(texts);
+    };
+    const tables = new TablesFile({ file: { ...file, save } });
+    await tables.load();
+    return { tables, saving: saving.promise, disk };
+  }
+
   async key(name: string, keyFile = name): Promise<RemoteKey> {
     const key = await keptRemoteKey(join(this.path, `${keyFile}.json`), { name, mayMake: true });
     if (key === undefined) throw new Error("no key");
@@ -132,31 +147,36 @@ test("a reusable token enrolls many remotes at the same time", async () => {
 
 test("a reusable token that is revoked while a remote joins with it is valid no longer", async () => {
   await using stage = await Stage.open();
-  const saving = Promise.withResolvers<void>();
-  const disk = Promise.withResolvers<void>();
-  const file = tableFile(stage.file);
-  const slow = {
-    ...file,
-    save: async (texts: TableTexts) => {
-      saving.resolve();
-      await disk.promise;
-      await file.save(texts);
-    },
-  };
   const { id, token: joinToken } = await (await stage.hq()).createToken(
     tokenFor("build-*", { reusable: true }),
     "ada",
   );
-  const tables = new TablesFile({ file: slow });
-  await tables.load();
+  const { tables, saving, disk } = await stage.slowTables();
   const hq = await stage.hq({ tables });
   const [during, later] = [await stage.key("build-1"), await stage.key("build-2")];
   const joining = hq.join(stage.request(during, { joinToken }));
-  await saving.promise;
+  await saving;
   const revoking = hq.revokeToken(id);
   disk.resolve();
   await Promise.all([joining, revoking]);
   expect(await codeOf(hq.join(stage.request(later, { joinToken })))).toBe("join_refused");
+});
+
+test("revoking the key of a name also ends one that takes its place at the same moment", async () => {
+  await using stage = await Stage.open();
+  const before = await stage.hq();
+  const [key, next] = [await stage.key("build-1"), await stage.key("build-1", "next")];
+  const { token: joinToken } = await before.createToken(tokenFor("build-1"), "ada");
+  await before.join(stage.request(key, { joinToken }));
+  const { token } = await before.createToken(tokenFor("build-1"), "ada");
+  const { tables, saving, disk } = await stage.slowTables();
+  const hq = await stage.hq({ tables });
+  const joining = hq.join(stage.request(next, { joinToken: token }));
+  await saving;
+  const revoking = hq.revokeKey("build-1");
+  disk.resolve();
+  await Promise.all([joining, revoking]);
+  expect(await hq.keys()).toEqual([]);
 });
 
 test("a token with a pattern enrolls any number of names, and replaces no key", async () => {
