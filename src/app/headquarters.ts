@@ -23,7 +23,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { HEALTH_CHECK_INTERVAL_MS, MAX_REMOTE_RECORDS_LENGTH } from "../protocol/limits.ts";
 import { DIALLED_URL, LOCAL } from "../protocol/schemas/remote.ts";
-import { RemoteSessions, type RemoteSessionsOptions } from "../remote/remote-sessions.ts";
+import { RemoteSessions } from "../remote/remote-sessions.ts";
 import type { AuditLog } from "./auditing.ts";
 import type { CanaryMachine } from "./canary/machine-canary.ts";
 import { Readiness } from "./readiness.ts";
@@ -103,19 +103,15 @@ async function openFleet(parts: HeadquartersParts, tunnels: Tunnels, stack: Asyn
       ...{ registry, local: own?.backend, log },
       targetOf: (remote) => remoteTarget(remote, network),
       connect: (target, name) => {
-        const limit = sessionLimit(name, log);
+        const onReached = (): void =>
+          log.warn({ remote: name }, "the remote reports too many sessions: some are not listed");
+        const limit = { maxRecordsLength: MAX_REMOTE_RECORDS_LENGTH, onReached };
         return new RemoteSessions({ target, version: context.version, limit });
       },
     }),
   );
   stack.use(registry.watch(({ kind, remote }) => void (kind === "left" && tunnels.close(remote.id))));
   return { fleet, registry, joining, redis, tables, hqId, ask, isUp, reportOf, failureOf };
-}
-
-function sessionLimit(remote: string, log: Log): NonNullable<RemoteSessionsOptions["limit"]> {
-  const onReached = (): void =>
-    log.warn({ remote }, "the remote reports too many sessions: some are not listed");
-  return { maxRecordsLength: MAX_REMOTE_RECORDS_LENGTH, onReached };
 }
 
 type OpenFleet = Awaited<ReturnType<typeof openFleet>>;

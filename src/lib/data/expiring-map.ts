@@ -47,11 +47,6 @@ export class ExpiringMap<Key, Value> {
     return [...this.#entries.values()].map(({ value }) => value);
   }
 
-  get size(): number {
-    this.#forgetExpired();
-    return this.#entries.size;
-  }
-
   #forgetExpired(): void {
     const now = this.#options.now();
     for (const [key, entry] of this.#entries) {
