@@ -163,10 +163,7 @@ async function openCanary(
   parts: ServerParts & { readonly role: Pick<Role, "machines">; readonly metrics: Metrics },
 ): Promise<Canary> {
   const { Canary } = await import("./app/canary/canary.ts");
-  const canary = new Canary(parts);
-  canary.measure(parts.metrics);
-  canary.start();
-  return canary;
+  return new Canary(parts);
 }
 
 function logOf({ log }: HostConfig, { stderr }: ServerContext): Log {

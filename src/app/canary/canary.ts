@@ -18,14 +18,16 @@ export class Canary implements AsyncDisposable {
   readonly #owned = new DisposableStack();
   readonly #parts: CanaryParts;
   readonly #canaries = new Map<string, MachineCanary>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer: NodeJS.Timeout;
 
+  /** The server listens on its socket. */
   constructor(
     parts: Pick<ServerParts, "context" | "controlDir" | "log"> & {
       readonly role: { readonly machines: () => readonly CanaryMachine[] };
+      readonly metrics: Metrics;
     },
   ) {
-    const { context, controlDir, role, log } = parts;
+    const { context, controlDir, role, metrics, log } = parts;
     this.#machines = role.machines;
     const target = { socketPath: controlDir.serverSocket };
     const client = createClient(this.#owned.use(createSender(target)).send);
@@ -39,9 +41,20 @@ export class Canary implements AsyncDisposable {
       this.#bytesLost += bytes;
     };
     this.#parts = { client, socket, log, onLost };
+    this.#measure(metrics);
+    this.#timer = setInterval(() => this.#check(), INTERVAL_MS).unref();
+    this.#check();
   }
 
-  measure(metrics: Metrics): void {
+  /** Ends all canaries; one whose machine does not answer ends by itself within a minute. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    const ends = Promise.all([...this.#canaries.values()].map((canary) => canary.end()));
+    await withDeadline(ends, STOP_TIMEOUT_MS, "the end of the canaries").catch(() => undefined);
+    this.#owned.dispose();
+  }
+
+  #measure(metrics: Metrics): void {
     const canaries = this.#canaries;
     metrics.counter(
       "bytes_lost_total",
@@ -62,20 +75,6 @@ export class Canary implements AsyncDisposable {
           .filter(({ roundTripMs }) => roundTripMs !== undefined)
           .map(({ machine, roundTripMs = 0 }) => [{ remote: machine.name }, roundTripMs / 1_000]),
     );
-  }
-
-  /** The server listens on its socket. */
-  start(): void {
-    this.#timer = setInterval(() => this.#check(), INTERVAL_MS).unref();
-    this.#check();
-  }
-
-  /** Ends all canaries; one whose machine does not answer ends by itself within a minute. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
-    const ends = Promise.all([...this.#canaries.values()].map((canary) => canary.end()));
-    await withDeadline(ends, STOP_TIMEOUT_MS, "the end of the canaries").catch(() => undefined);
-    this.#owned.dispose();
   }
 
   #check(): void {
