@@ -4,11 +4,6 @@ import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { isErrno } from "../fs/atomic-file.ts";
 
-/** Errors for a path without listening process. */
-const DEAD = ["ECONNREFUSED", "ENOENT"];
-/** Errors for a non-empty folder in the way. */
-const TAKEN = ["ENOTEMPTY", "EEXIST"];
-
 /**
  * Renames the listening socket `temporary` to `path`, also over a dead process's socket. False if a live process has
  * it. The temporary name is removed; only the owner can open the socket (mode 0600). The owner is the process whose
@@ -18,10 +13,7 @@ const TAKEN = ["ENOTEMPTY", "EEXIST"];
 export async function claimSocket(temporary: string, path: string): Promise<boolean> {
   const ticket = await makeTicket(temporary);
   try {
-    for (;;) {
-      if (await succeeds(rename(ticket, `${path}.d`), TAKEN)) break;
-      if (await hasOwner(`${path}.d`)) return false;
-    }
+    while (!(await takesPlace(ticket, `${path}.d`))) if (await hasOwner(`${path}.d`)) return false;
     await rename(temporary, path);
     return true;
   } finally {
@@ -34,7 +26,7 @@ export async function claimSocket(temporary: string, path: string): Promise<bool
 export function answers(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(path, () => resolve(true));
-  socket.once("error", (error) => resolve(!isErrno(error, ...DEAD)));
+  socket.once("error", (error) => resolve(!isErrno(error, "ECONNREFUSED", "ENOENT")));
   return promise.finally(() => socket.destroy());
 }
 
@@ -55,12 +47,13 @@ async function hasOwner(folder: string): Promise<boolean> {
   return false;
 }
 
-async function succeeds(work: Promise<void>, refusals: readonly string[]): Promise<boolean> {
+/** False while the folder at the path has content. */
+async function takesPlace(ticket: string, path: string): Promise<boolean> {
   try {
-    await work;
+    await rename(ticket, path);
     return true;
   } catch (error) {
-    if (isErrno(error, ...refusals)) return false;
+    if (isErrno(error, "ENOTEMPTY", "EEXIST")) return false;
     throw error;
   }
 }
