@@ -240,11 +240,11 @@ class FolderStatus implements Disposable {
 /** Files that git commands change; edits in the working tree do not change them. */
 function statusFolders(
   { root, gitDir, commonDir }: Repository,
-  { branch, upstream }: Pick<TreeRead, "branch" | "upstream">,
+  { status, upstream }: TreeRead,
 ): readonly WatchedFolder[] {
   // The upstream may be a branch of this repository or of a remote.
   const refs = [
-    ...(branch === undefined ? [] : [`refs/heads/${branch}`]),
+    ...(status.gitBranch ? [`refs/heads/${status.gitBranch}`] : []),
     ...(upstream === undefined ? [] : [`refs/heads/${upstream}`, `refs/remotes/${upstream}`]),
   ].map((ref) => join(commonDir, ref));
   const isNoLock = (name: string): boolean => !name.endsWith(".lock");

@@ -81,21 +81,14 @@ function count(counts: Counts, line: string): void {
   if (tree === "M" || tree === "T") counts.modifiedCount++;
 }
 
-/** The git status for session records, and the refs that it depends on. */
-export type TreeRead = {
-  readonly status: GitStatus;
-  readonly branch: string | undefined;
-  readonly upstream: string | undefined;
-};
+/** The git status for session records, and the upstream that it depends on. */
+export type TreeRead = { readonly status: GitStatus; readonly upstream: string | undefined };
 
 /** `git`: at the repository's root. Throws as `Git.read` does. */
 export async function readTreeStatus(git: Git, repository: Repository): Promise<TreeRead> {
   if (!repository.isBare) return treeStatus(repository, await statusOf(git));
-  const branch = await currentBranch(git);
-  return {
-    status: { ...placeOf(repository, branch), gitHasChanges: false },
-    ...{ branch, upstream: undefined },
-  };
+  const place = placeOf(repository, await currentBranch(git));
+  return { status: { ...place, gitHasChanges: false }, upstream: undefined };
 }
 
 export function treeStatus(repository: Repository, status: Status): TreeRead {
@@ -110,7 +103,7 @@ export function treeStatus(repository: Repository, status: Status): TreeRead {
       // Untracked files do not count as changes.
       gitHasChanges: modifiedCount + stagedCount + deletedCount > 0,
     },
-    ...{ branch, upstream },
+    upstream,
   };
 }
 

@@ -15,18 +15,18 @@ test("ahead and behind are present only with an existing upstream", () => {
   const followed = lines(OID, "# branch.head a", "# branch.upstream origin/b", "# branch.ab +1 -2");
   expect(read(followed)).toEqual({
     status: { ...place, ...none, gitBranch: "a", gitAheadCount: 1, gitBehindCount: 2, gitHasChanges: false },
-    ...{ branch: "a", upstream: "origin/b" },
+    upstream: "origin/b",
   });
   expect(read(lines(OID, "# branch.head a", "# branch.upstream origin/b"))).toEqual({
     status: { ...place, ...none, gitBranch: "a", gitHasChanges: false },
-    ...{ branch: "a", upstream: "origin/b" },
+    upstream: "origin/b",
   });
 });
 
 test("a detached HEAD has an empty branch name", () => {
   expect(read(lines(OID, "# branch.head (detached)"))).toEqual({
     status: { ...place, ...none, gitBranch: "", gitHasChanges: false },
-    ...{ branch: undefined, upstream: undefined },
+    upstream: undefined,
   });
 });
 
