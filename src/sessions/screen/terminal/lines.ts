@@ -18,18 +18,13 @@ const WIDE = "\u3000";
 /** No column. */
 const ELSEWHERE = -1;
 
-export const EMPTY_LINE: CoreLine = {
-  ...{ length: 0, isWrapped: false, _extendedAttrs: {} },
-  ...{ getWidth: () => 1, hasContent: () => 0, getString: () => "", getFg: () => 0, getBg: () => 0 },
-};
-
 /** Runs with the cursor in the first column of that line, before the line is drawn; must stay in the row. */
 export type Visit = { readonly line: number; readonly run: () => void };
 
 /** The cursor is in the upper left corner of a terminal that was just reset. */
 export function drawLines(
   pen: ScreenPen,
-  buffer: Pick<CoreBuffer, "lines">,
+  buffer: CoreBuffer,
   cols: number,
   rows: number,
   visit?: Visit,

@@ -8,7 +8,7 @@
 import type { ScreenCharsets } from "./charset.ts";
 import type { CoreBuffer, CorePen, ScreenCore } from "./core.ts";
 import { type CursorPlan, carryCursor, joinCursor, placeCursor, planCursor } from "./cursor.ts";
-import { drawLines, EMPTY_LINE } from "./lines.ts";
+import { drawLines } from "./lines.ts";
 import type { ScreenLinks } from "./links.ts";
 import { ScreenPen } from "./pen.ts";
 import { colorWord, EXTENDED, PLAIN, type Style, styleOf, UNDERLINED, underlineStyle } from "./style.ts";
@@ -52,27 +52,21 @@ export function drawScreen(parts: ScreenParts): string {
 
 /** Lines, saved cursor, tab stops, scroll region; leaves the cursor anywhere. */
 function drawBuffer(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): void {
-  const { cols, rows, core } = parts;
+  const { cols, rows, core, hasHidden } = parts;
   const isBelow = buffer.savedY >= buffer.lines.length && buffer === core.buffers.normal;
   const line = Math.max(0, Math.min(buffer.savedY, buffer.lines.length - 1));
-  const visit = { line, run: () => saveCursor(pen, buffer, parts) };
+  const save = { line, run: () => saveCursor(pen, buffer, parts) };
+  const visit = hasSavedCursor(buffer) && !isBelow ? save : undefined;
   if (isBelow) saveCursorBelow(pen, buffer, parts);
-  const isHidden = !parts.hasHidden && buffer !== core.buffers.active;
-  drawLines(
-    pen,
-    isHidden ? emptied(buffer) : buffer,
-    cols,
-    rows,
-    hasSavedCursor(buffer) && !isBelow ? visit : undefined,
-  );
+  if (hasHidden || buffer === core.buffers.active) drawLines(pen, buffer, cols, rows, visit);
+  else if (visit !== undefined) {
+    pen.control(`\x1b[${line + 1};1H`);
+    visit.run();
+  }
   setTabStops(pen, buffer, cols);
   if (buffer.scrollTop !== 0 || buffer.scrollBottom !== rows - 1) {
     pen.control(`\x1b[${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`);
   }
-}
-
-function emptied({ lines: { length } }: CoreBuffer): Pick<CoreBuffer, "lines"> {
-  return { lines: { length, maxLength: length, get: () => EMPTY_LINE } };
 }
 
 /** A hidden alternate buffer keeps its saved cursor. */

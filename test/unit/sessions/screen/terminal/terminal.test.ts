@@ -212,3 +212,11 @@ test("a drawing of the screen alone holds nothing that has scrolled off or is be
   using left = terminal(`${drawing}\x1b[?1049l`);
   expect(screenText(left, { scrollback: true, styles: false }).trim()).toBe("");
 });
+
+test("a drawing of the screen alone keeps the cursor that was saved behind an alternate screen", () => {
+  using whole = terminal("\x1b[3;5H\x1b[?1049h\x1b[Hshown");
+  using left = terminal(whole.screenDrawing(whole.drawing()));
+  left.write(new TextEncoder().encode("\x1b[?1049l"));
+  const { x, y } = left.core.buffers.active;
+  expect([x, y]).toEqual([4, 2]);
+});
