@@ -1,9 +1,9 @@
 // The interface to a set of sessions: the terminals of this process, those of another process, or a fleet of such
 // processes. Routes and hub know only this file.
 
-import type { OutputDelivery } from "../protocol/client/attachment.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent, SessionEvent } from "../protocol/frame/event.ts";
+import type { OutputDelivery } from "../protocol/frame/frame.ts";
 import type { Resync } from "../protocol/frame/resync.ts";
 import type { SavedFile } from "../protocol/schemas/file.ts";
 import type {

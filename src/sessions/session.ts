@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from "node:util";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { succeeded } from "../lib/async/succeeded.ts";
-import type { OutputDelivery } from "../protocol/client/attachment.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
@@ -13,6 +12,7 @@ import {
   type ServerEvent,
   type SessionEvent,
 } from "../protocol/frame/event.ts";
+import type { OutputDelivery } from "../protocol/frame/frame.ts";
 import { BELL_INTERVAL_MS, EXIT_WAIT_MS, KILL_GRACE_MS, TITLE_INTERVAL_MS } from "../protocol/limits.ts";
 import {
   type SessionRecord,

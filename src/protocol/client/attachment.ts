@@ -1,20 +1,10 @@
 // The requests of a client about one session, and the handlers of the answers.
 import type { ServiceError } from "../errors.ts";
 import type { SessionEvent } from "../frame/event.ts";
+import type { OutputDelivery } from "../frame/frame.ts";
 import type { Subscribed } from "../frame/payload.ts";
 import type { Resync } from "../frame/resync.ts";
 import type { SessionViewer } from "../schemas/viewer.ts";
-
-/**
- * Output of a session: `bytes` from `offset` on. `frame` is the whole OUTPUT frame (magic VT) that carries exactly these.
- * Both are shared and must not be changed.
- */
-export type OutputDelivery = {
-  readonly kind: "output";
-  readonly offset: number;
-  readonly bytes: Uint8Array;
-  readonly frame: Uint8Array;
-};
 
 /** Handlers of one session's output and events. They must not throw. */
 export type AttachmentHandlers = {

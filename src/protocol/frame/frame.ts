@@ -49,6 +49,17 @@ export type Frame = {
   readonly magic: Magic;
 };
 
+/**
+ * Output of a session: `bytes` from `offset` on. `frame` is the whole OUTPUT frame (magic VT) that carries exactly these.
+ * Both are shared and must not be changed.
+ */
+export type OutputDelivery = {
+  readonly kind: "output";
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+  readonly frame: Uint8Array;
+};
+
 /** An invalid frame, or one that cannot be encoded. */
 function badFrame(message: string, cause?: unknown): ServiceError {
   return new ServiceError("bad_frame", message, { cause });

@@ -1,5 +1,8 @@
-import type { OutputDelivery } from "../../protocol/client/attachment.ts";
-import { outputFrameHeaderBytes, writeOutputFrameHeader } from "../../protocol/frame/frame.ts";
+import {
+  type OutputDelivery,
+  outputFrameHeaderBytes,
+  writeOutputFrameHeader,
+} from "../../protocol/frame/frame.ts";
 import { MAX_OUTPUT_FRAME_BYTES, OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../protocol/limits.ts";
 
 type OutputBatchOptions = {

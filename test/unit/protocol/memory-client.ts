@@ -1,11 +1,15 @@
 // Shared by the tests of the /ws client: a client of the server in memory, and a record of its output.
 
 import { expect } from "vitest";
-import type { OutputDelivery } from "../../../src/protocol/client/attachment.ts";
 import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/client/session-socket.ts";
 import type { ServiceError } from "../../../src/protocol/errors.ts";
 import type { SessionEvent } from "../../../src/protocol/frame/event.ts";
-import { decodeFrame, decodeOutput, FrameType } from "../../../src/protocol/frame/frame.ts";
+import {
+  decodeFrame,
+  decodeOutput,
+  FrameType,
+  type OutputDelivery,
+} from "../../../src/protocol/frame/frame.ts";
 import type { Subscribed } from "../../../src/protocol/frame/payload.ts";
 import type { MemoryServer } from "./memory-server.ts";
 
