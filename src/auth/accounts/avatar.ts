@@ -1,8 +1,8 @@
 // A macOS user's picture from the system directory (specification 5.6), looked up by the account worker.
 import { open } from "node:fs/promises";
 import { isAbsolute } from "node:path";
+import { READ_FLAGS } from "../../lib/fs/open-flags.ts";
 import type { Finished, runSystemCommand } from "../../lib/os/system-command.ts";
-import { READ_FLAGS } from "../ssh/key-file.ts";
 import type { Avatar } from "./methods.ts";
 
 const MAX_AVATAR_BYTES = 2 * 1024 * 1024;

@@ -1,9 +1,10 @@
 // The authorized_keys files of one user, read with that user's rights, only where nobody else could have written them.
-import { constants, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { open, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { collectBytes } from "../../lib/data/collect.ts";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { READ_FLAGS } from "../../lib/fs/open-flags.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUTHORIZED_KEYS_BYTES } from "../../protocol/limits.ts";
 import type { KeyFiles, KeyOwner } from "../accounts/methods.ts";
@@ -11,8 +12,6 @@ import type { KeyFiles, KeyOwner } from "../accounts/methods.ts";
 /** Below a home: sshd's default `AuthorizedKeysFile`. */
 const FILES = [".ssh/authorized_keys", ".ssh/authorized_keys2"];
 const WRITABLE_BY_OTHERS = 0o022;
-/** Neither waits for the writer of a pipe nor takes over a terminal. */
-export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Nobody but this user and root may write between the file and `home`. */
 type FileOwner = { readonly uid: number; readonly home: string };

@@ -6,6 +6,7 @@ import { basename, extname, join, resolve } from "node:path";
 import type { RpcPeer } from "../../lib/async/rpc.ts";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { diskFault } from "../../lib/fs/disk-care.ts";
+import { READ_FLAGS } from "../../lib/fs/open-flags.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { SavedFile } from "../../protocol/schemas/file.ts";
 import { type FileToSave, type FileToSend, HOST } from "./methods.ts";
@@ -126,9 +127,8 @@ function numbered(name: string, number: number): string {
 
 /** Opening a FIFO would wait for a writer, and opening a device may do something: neither is opened. */
 async function openRegular(path: string): Promise<FileHandle> {
-  const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = constants;
   refuseOther(path, await stat(path));
-  const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  const file = await open(path, READ_FLAGS);
   try {
     // The file may have been replaced since the first check.
     refuseOther(path, await file.stat());
