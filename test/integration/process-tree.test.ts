@@ -1,7 +1,14 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { createReadStream } from "node:fs";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { finished } from "node:stream/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { sessionProcesses } from "../../src/sessions/pty/process-tree.ts";
+import { PATIENCE_MS } from "./harness/patience.ts";
 import { Program, shell, zombies } from "./harness/program.ts";
 
 test("ending a session ends the shell, its children and its jobs, whatever they do about signals", async () => {
@@ -90,3 +97,26 @@ test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
     expect(stdout).toBe("SIGHUP\n");
   },
 );
+
+test("ending a session ends a program that moves on to a new process every two milliseconds", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-moving-"));
+  const alive = join(folder.path, "alive");
+  execFileSync("mkfifo", [alive]);
+  // A job of its own, which outlives the hangup of the session's leader.
+  const moving = [
+    "import os, signal, sys, time",
+    "if os.fork(): signal.pause()",
+    "os.setpgid(0, 0); fd = os.open(sys.argv[1], os.O_WRONLY)",
+    "for name in (signal.SIGHUP, signal.SIGTERM): signal.signal(name, signal.SIG_IGN)",
+    "print('ready', flush=True)",
+    `over = time.monotonic() + ${(2 * PATIENCE_MS) / 1000}`,
+    "while time.monotonic() < over:",
+    "  if os.fork(): os._exit(0)",
+    "  time.sleep(0.002)",
+  ].join("\n");
+  await using program = new Program("python3", ["-c", moving, alive]);
+  const ended = finished(createReadStream(alive).resume());
+  await program.shows(/ready/);
+  expect(await program.end(200)).toEqual([]);
+  await withDeadline(ended, PATIENCE_MS, "the end of all processes that hold the pipe open");
+});

@@ -68,13 +68,20 @@ export async function endProcesses(
   )
     return [];
   await hasBegun(leaderPid);
-  const living = (): Promise<readonly ProcessStat[]> => livingMembers(leaderPid, leaderStartTicks);
+  const groups = new Set([leaderPid]);
+  const living = async (): Promise<readonly ProcessStat[]> => {
+    const members = await membersOf(leaderPid, leaderStartTicks);
+    for (const { group } of members) groups.add(group);
+    return members.filter(({ isZombie }) => !isZombie);
+  };
   const hangupMs = Math.min(HANGUP_GRACE_MS, graceMs);
   // A stopped program takes no signal but SIGKILL until it is continued.
-  if (await areEndedBy(["SIGHUP", "SIGCONT"], hangupMs, living)) return [];
-  if (await areEndedBy(["SIGTERM", "SIGCONT"], graceMs - hangupMs, living)) return [];
-  if (await areEndedBy(["SIGKILL"], SIGKILL_WAIT_MS, living)) return [];
-  return (await living()).map(({ pid }) => pid);
+  const areEnded =
+    (await areEndedBy(["SIGHUP", "SIGCONT"], hangupMs, living)) ||
+    (await areEndedBy(["SIGTERM", "SIGCONT"], graceMs - hangupMs, living)) ||
+    (await areEndedBy(["SIGKILL"], SIGKILL_WAIT_MS, living));
+  killMissed(groups, leaderPid, leaderStartTicks);
+  return areEnded ? [] : (await living()).map(({ pid }) => pid);
 }
 
 /** A process that was just forked is in its parent's session until it has made its own. */
@@ -96,13 +103,16 @@ async function until(deadline: number, isDone: (isSlow: boolean) => boolean): Pr
   return true;
 }
 
-/** The kernel does not reuse a session's number while it has processes: a new leader means that the session has ended. */
-async function livingMembers(leaderPid: number, leaderStartTicks: number): Promise<readonly ProcessStat[]> {
+/**
+ * Zombies included. The kernel does not reuse a session's number while it has processes: a new leader means that the session
+ * has ended.
+ */
+async function membersOf(leaderPid: number, leaderStartTicks: number): Promise<readonly ProcessStat[]> {
   const processes = await allProcesses();
   const leader = processes.find(({ pid }) => pid === leaderPid);
   if (leader !== undefined && leader.startTicks !== leaderStartTicks) return [];
   return processes.filter(
-    (process) => process.session === leaderPid && process.startTicks >= leaderStartTicks && !process.isZombie,
+    (process) => process.session === leaderPid && process.startTicks >= leaderStartTicks,
   );
 }
 
@@ -123,7 +133,20 @@ async function areEndedBy(
     for (const group of new Set(fresh.map((member) => member.group)))
       for (const signal of signals) signalProcess(-group, signal);
     for (const { pid } of fresh) signalled.add(pid);
-    if (!(await until(deadline, (isSlow) => areGone(members, isSlow)))) return false;
+    const areOver = await until(deadline, (isSlow) => areGone(members, isSlow));
+    if (!areOver || performance.now() >= deadline) return false;
+  }
+}
+
+/**
+ * A program that moves on to a new process all the time is missed by one reading after the other, but not by a signal to its
+ * group. Groups of other sessions have the same numbers only once the last process of this one has ended.
+ */
+function killMissed(groups: Iterable<number>, leaderPid: number, leaderStartTicks: number): void {
+  if ((startTicks(leaderPid) ?? leaderStartTicks) !== leaderStartTicks) return;
+  for (const group of groups) {
+    const { session = leaderPid } = statIfReadable(group) ?? {};
+    if (session === leaderPid) signalProcess(-group, "SIGKILL");
   }
 }
 
