@@ -55,8 +55,8 @@ export function unlessMissing(error: unknown): undefined {
 }
 
 /** Whether an error is a system error with one of these codes, such as `ENOENT`. */
-export function isErrno(error: unknown, ...codes: readonly unknown[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(error.code);
+export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
 }
 
 /** Returns the path of the draft. Without the sync, a crash of the machine might leave an empty file under the path. */

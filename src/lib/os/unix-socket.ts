@@ -13,7 +13,9 @@ import { isErrno } from "../fs/atomic-file.ts";
 export async function claimSocket(temporary: string, path: string): Promise<boolean> {
   const ticket = await makeTicket(temporary);
   try {
-    while (!(await takesPlace(ticket, `${path}.d`))) if (await hasOwner(`${path}.d`)) return false;
+    while (!(await takesPlace(ticket, `${path}.d`))) {
+      if (await hasOwner(`${path}.d`)) return false;
+    }
     await rename(temporary, path);
     return true;
   } finally {
