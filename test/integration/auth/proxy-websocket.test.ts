@@ -1,11 +1,10 @@
-// WebSockets through the reverse proxy: unchanged, at full speed, until either side closes.
+// WebSockets through the reverse proxy: unchanged, until either side closes.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { TERMINAL_LINE_BYTES } from "../fixtures/paced-lines.ts";
 import { bestTime } from "../harness/best-time.ts";
 import { HashingViewer } from "../harness/hashing-viewer.ts";
 import { PacedProgram } from "../harness/paced-program.ts";
@@ -17,8 +16,6 @@ const OUT_WITHIN_MS = 1_000;
 const STREAM_TIMEOUT_MS = 100_000;
 const LINES = 200_000;
 const AS_FAST_AS_IT_CAN = 1_000_000_000;
-/** At 2 MB a second: less than a slow machine can do. */
-const STREAM_MS = (LINES * TERMINAL_LINE_BYTES) / 2_000;
 
 const scope = new AsyncDisposableStack();
 const echo = new WebSocketServer({ noServer: true, perMessageDeflate: false });
@@ -124,7 +121,7 @@ test("when the proxy is told to go, nobody new is let in", async () => {
   await expect(other.client().webSocket(other.url, { cookie: other.cookie })).rejects.toThrow("status 503");
 });
 
-test("a program's output arrives whole, in order and fast", async () => {
+test("a program's output arrives whole and in order, however fast it comes", async () => {
   await using oidc = await OidcStage.open({
     args: () => ["--proxy-oidc-claim", "preferred_username", "--allow-user", "server"],
   });
@@ -135,19 +132,13 @@ test("a program's output arrives whole, in order and fast", async () => {
   await oidc.logIn(client);
   const cookie = [...client.cookies(origin)].map((pair) => pair.join("=")).join("; ");
   const ca = new TextEncoder().encode(authority.cert);
-  const stream = async (): Promise<number> => {
-    await using program = await PacedProgram.prepare(LINES, AS_FAST_AS_IT_CAN);
-    const body = JSON.stringify({ command: program.command });
-    const headers = { "content-type": "application/json", origin };
-    const made = await client.ask(`${origin}/api/sessions`, { method: "POST", headers, body });
-    const { id } = SessionRecord.parse(made.json);
-    const started = performance.now();
-    using viewer = new HashingViewer(origin, id, { headers: { cookie, origin }, ca });
-    program.waitFor([viewer]);
-    expect(await withDeadline(viewer.ended, STREAM_TIMEOUT_MS, "the end of the stream")).toEqual(
-      program.expected,
-    );
-    return performance.now() - started;
-  };
-  expect(await bestTime(STREAM_MS, stream)).toBeLessThan(STREAM_MS);
+  await using program = await PacedProgram.prepare(LINES, AS_FAST_AS_IT_CAN);
+  const body = JSON.stringify({ command: program.command });
+  const headers = { "content-type": "application/json", origin };
+  const made = await client.ask(`${origin}/api/sessions`, { method: "POST", headers, body });
+  const { id } = SessionRecord.parse(made.json);
+  using viewer = new HashingViewer(origin, id, { headers: { cookie, origin }, ca });
+  program.waitFor([viewer]);
+  const seen = await withDeadline(viewer.ended, STREAM_TIMEOUT_MS, "the end of the stream");
+  expect(seen).toEqual(program.expected);
 });
