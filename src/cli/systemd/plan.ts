@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { type Config, type ConfigInput, parseConfig } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import type { Flags } from "../../config/sources/given.ts";
@@ -111,7 +111,10 @@ export type Place = {
 };
 
 export function placeOf(scope: Scope, { env, home }: Pick<ProcessContext, "env" | "home">): Place {
-  const config = scope === "system" ? "/etc" : env.XDG_CONFIG_HOME || join(home, ".config");
+  const { XDG_CONFIG_HOME: named = "" } = env;
+  // By the XDG Base Directory Specification a relative path is ignored.
+  const ofUser = isAbsolute(named) ? named : join(home, ".config");
+  const config = scope === "system" ? "/etc" : ofUser;
   const units = join(config, "systemd", scope);
   const configFile = join(config, "ttyhq", "config.yaml");
   return {

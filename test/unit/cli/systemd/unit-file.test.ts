@@ -80,6 +80,10 @@ test("the files of a user's service follow the XDG directories", () => {
   expect(placeOf("user", { home, env: { XDG_CONFIG_HOME: "/x" } }).hostUnit).toBe(
     "/x/systemd/user/ttyhq-session-host.service",
   );
+  // As systemd does.
+  expect(placeOf("user", { home, env: { XDG_CONFIG_HOME: "relative" } })).toEqual(
+    placeOf("user", { home, env: {} }),
+  );
   expect(placeOf("system", { home, env: {} })).toMatchObject({
     serverUnit: "/etc/systemd/system/ttyhq.service",
     configFile: "/etc/ttyhq/config.yaml",
