@@ -16,7 +16,10 @@ export type PolicyRequest = {
   readonly isUpgrade: boolean;
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** What the client asked for, as a trusted proxy reports it. A page of the same name over http is another origin than one over https. */
+  /**
+   * What the client asked for, as a trusted proxy reports it. A page of the same name over http is another origin than one
+   * over https.
+   */
   readonly asked: { readonly host: string | undefined; readonly isHttps: boolean };
 };
 

@@ -23,7 +23,7 @@ export type Users = {
   accountOf(owner: string): string | undefined;
   /** Whether the user is the server itself: its system user or the configured user. */
   isOwn(user: string): boolean;
-  /** The name of the server itself among its users, and of logins without a name: the configured user, or its system user. */
+  /** The name of the server itself among its users, and of logins without one: the configured user, or its system user. */
   readonly own: string;
 };
 

@@ -81,7 +81,7 @@ async function flushed(stdout: OutputStream): Promise<void> {
 
 /** Why output is lost, as on a full disk; `undefined` if only nobody reads it: a pipe that was left, a closed terminal. */
 function failureOf({ errored, isTTY = false }: OutputStream): Error | undefined {
-  const isLeft = isTTY || ["EPIPE", "ECONNRESET"].some((code) => isErrno(errored, code));
+  const isLeft = isTTY || isErrno(errored, "EPIPE", "ECONNRESET");
   return errored === null || isLeft ? undefined : errored;
 }
 

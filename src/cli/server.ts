@@ -192,5 +192,5 @@ export function unlessListening(error: unknown): undefined {
 }
 
 export function isNotListening(error: unknown): boolean {
-  return isUnreachable(error) && ["ENOENT", "ECONNREFUSED"].some((code) => isErrno(error.cause, code));
+  return isUnreachable(error) && isErrno(error.cause, "ENOENT", "ECONNREFUSED");
 }

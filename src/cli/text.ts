@@ -4,7 +4,10 @@ const GAP = "  ";
 /** Flexible columns are not cut below this width. */
 const MIN_WIDTH = 8;
 
-/** Aligned columns under headings, with the cells as `printable` shows them; lines are cut to `width` columns, in the columns with `flexible` headings first. */
+/**
+ * Aligned columns under headings, with the cells as `printable` shows them. Lines are cut to `width` columns, in the columns
+ * with `flexible` headings first.
+ */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],

@@ -70,7 +70,7 @@ export class AuditFile implements Audit, AsyncDisposable {
       await audit.#reopen();
       audit.#chain = await audit.#resume();
     } catch (cause) {
-      if (!PASSING.some((code) => isErrno(cause, code))) throw unusable(options.path, cause);
+      if (!isErrno(cause, ...PASSING)) throw unusable(options.path, cause);
       audit.#report(cause);
     }
     return audit;

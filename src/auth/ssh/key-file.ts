@@ -62,7 +62,7 @@ export async function readKeyFile(path: string, owner: FileOwner): Promise<Uint8
     if (error instanceof ServiceError) throw error;
     if (error instanceof RangeError)
       throw new ServiceError("forbidden", `${path} is larger than ${MAX_AUTHORIZED_KEYS_BYTES} bytes`);
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return undefined;
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return undefined;
     throw new ServiceError("forbidden", `${path} cannot be read`, { cause: error });
   }
 }

@@ -23,7 +23,7 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "cleanup-exited",
 ]);
 /** Not forwarded: the HQ limits new sessions and files, and ends share links with the API token or user that created them. */
-const DONE_HERE: ReadonlyMap<Endpoint | undefined, string> = new Map<Endpoint, string>([
+const DONE_HERE: ReadonlyMap<Endpoint, string> = new Map<Endpoint, string>([
   [endpoints.createSession, "create a session with POST /api/sessions and remoteId"],
   [endpoints.uploadFile, "send a file with POST /api/sessions/:id/files"],
   [endpoints.downloadFile, "fetch a file with GET /api/sessions/:id/files"],
@@ -80,7 +80,7 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
   if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
     throw new ServiceError("not_found", `an HQ does not forward /${path.join("/")} to its remotes`);
   }
-  const instead = DONE_HERE.get(endpoint);
+  const instead = endpoint && DONE_HERE.get(endpoint);
   if (instead !== undefined) throw new ServiceError("not_found", instead);
   if (endpoint === endpoints.updateShare) refuseLastingChange(principal, Object(body).mode);
   const search = searchOf(query);

@@ -37,7 +37,7 @@ const procTable: ProcessTable = {
     try {
       return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
     } catch (error) {
-      if (isErrno(error, "EMFILE") || isErrno(error, "ENFILE")) throw error;
+      if (isErrno(error, "EMFILE", "ENFILE")) throw error;
       return undefined;
     }
   },
