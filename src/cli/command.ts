@@ -1,7 +1,6 @@
 // Commands as data: arguments, options, examples and exit codes. Parsing, help and completion are made from them.
 import { styleText } from "node:util";
 import { type Command, InvalidArgumentError, Option, type OptionValues } from "commander";
-import { ServiceError } from "../protocol/errors.ts";
 import type { Cli, OutputStream } from "./process-context.ts";
 import { printable } from "./text.ts";
 
@@ -116,26 +115,6 @@ function exampleText(examples: Examples): string {
   const width = Math.max(...examples.map(([line]) => line.length));
   const rows = examples.map(([line, purpose]) => `  ${line.padEnd(width)}  ${purpose}`);
   return ["\nExamples:", ...rows].join("\n");
-}
-
-type Refusal<Item> = { readonly item: Item; readonly error: ServiceError };
-
-/** Acts on one item after the other, also after a refusal. Rejects with an error that is no ServiceError. */
-export async function actOnEach<Item, Result>(
-  items: readonly Item[],
-  act: (item: Item) => Promise<Result>,
-): Promise<{ readonly results: readonly Result[]; readonly refusals: readonly Refusal<Item>[] }> {
-  const results: Result[] = [];
-  const refusals: Refusal<Item>[] = [];
-  for (const item of items) {
-    try {
-      results.push(await act(item));
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      refusals.push({ item, error });
-    }
-  }
-  return { results, refusals };
 }
 
 /** Writes a message after the program's name, with further lines as they are. */

@@ -1,6 +1,8 @@
+import { actOnEach } from "../../protocol/client/act-on-each.ts";
 import type { Client } from "../../protocol/client/client.ts";
+import { errorMessage } from "../../protocol/errors.ts";
 import { type SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
-import { actOnEach, command, ExitCode, jsonText, writeMessage } from "../command.ts";
+import { command, ExitCode, jsonText, writeMessage } from "../command.ts";
 import { SERVER_FLAGS, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
 import { printable } from "../text.ts";
@@ -28,14 +30,14 @@ export const addKill = command({
   run: async ({ signal, json, ...flags }, references, cli) => {
     const { client } = await serverOf(flags, cli);
     const sessions = await client.list();
-    const { results, refusals } = await actOnEach(references, async (reference) =>
+    const { results, failures } = await actOnEach(references, async (reference) =>
       killOne(findSession(reference, sessions), signal, client),
     );
     cli.stdout.write(
       json ? jsonText(results) : results.map((each) => `${printable(sentence(each))}\n`).join(""),
     );
-    for (const { error } of refusals) writeMessage(cli.stderr, error.message);
-    return refusals.length > 0 ? ExitCode.Failed : ExitCode.Ok;
+    for (const { error } of failures) writeMessage(cli.stderr, errorMessage(error));
+    return failures.length > 0 ? ExitCode.Failed : ExitCode.Ok;
   },
 });
 

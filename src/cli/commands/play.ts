@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { addAbortSignal } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { readCast } from "../../protocol/asciicast.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { PlaybackClock, playEvents, Timeline } from "../../protocol/playback.ts";
+import { waited } from "../../protocol/waited.ts";
 import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
@@ -16,8 +16,6 @@ import { CLEAR_SCREEN } from "../terminal/terminal-modes.ts";
 type PlayFlags = ServerFlags & { readonly speed: number; readonly idleLimit: number | undefined };
 
 const SEEK_S = 5;
-/** Of a timer; a paused playback waits longer. */
-const MAX_WAIT_MS = 2 ** 31 - 1;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: cursor keys are control sequences
 const KEY = /^(?: |\x1b[[O]([CD]))/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: cursor keys are control sequences
@@ -62,7 +60,7 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
     for (;;) {
       const { header, events } = await readCast(await open(source, flags, { cli, signal }));
       const timeline = new Timeline(flags.idleLimit ?? header.idle_time_limit);
-      const outcome = await playEvents(timeline.of(events), { clock, signal, wait, write });
+      const outcome = await playEvents(timeline.of(events), { clock, signal, wait: waited, write });
       if (outcome !== "rewound") return;
       terminal.restoreModes();
       terminal.write(CLEAR_SCREEN);
@@ -71,10 +69,6 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
     // Stopping aborts reads.
     if (!signal.aborted) throw error;
   }
-}
-
-async function wait(ms: number, changed: AbortSignal): Promise<void> {
-  await sleep(Math.min(ms, MAX_WAIT_MS), undefined, { signal: changed }).catch(() => undefined);
 }
 
 /** Takes what is typed. The terminal's replies to queries in the recording are swallowed. */

@@ -1,5 +1,6 @@
 // All objects of one login: the connection, the list, the open sessions. They end with the login.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { actOnEach } from "../../protocol/client/act-on-each.ts";
 import { type Caller, createCaller } from "../../protocol/client/caller.ts";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import type { ConnectionState } from "../../protocol/client/connection.ts";
@@ -34,7 +35,6 @@ import { SessionList } from "../sessions/session-list.ts";
 import { OpenSession } from "../terminal/open-session.ts";
 import type { AddressBar } from "./address-bar.ts";
 import { openBrowserLink, passing } from "./browser-link.ts";
-import { actOnEach } from "./bulk-action.ts";
 import type { Notices } from "./notices.ts";
 import { routeHash, sessionRoute } from "./route.ts";
 
@@ -313,9 +313,12 @@ export class Workspace implements Disposable {
     act: (record: SessionRecord) => Promise<void>,
   ): Promise<void> {
     const { signal } = this.#end;
-    const failures = await actOnEach(records, act, signal);
+    const { failures } = await actOnEach(records, act, signal);
     if (failures.length === 0 || signal.aborted) return;
-    this.#options.notices.failed(`${failures.length} of ${records.length} were ${failure}`, failures[0]);
+    this.#options.notices.failed(
+      `${failures.length} of ${records.length} were ${failure}`,
+      failures[0]?.error,
+    );
   }
 }
 

@@ -9,10 +9,10 @@ import {
   Timeline,
 } from "../../protocol/playback.ts";
 import { parseSize, TerminalSize } from "../../protocol/schemas/session.ts";
+import { waited } from "../../protocol/waited.ts";
 import { type Appearance, Emulator } from "../terminal/emulator/emulator.ts";
 import { watchLayout } from "../terminal/pane-layout.ts";
 import { Sizing } from "../terminal/sizing.ts";
-import { waited } from "../waited.ts";
 import { RecordedEvents } from "./recorded-events.ts";
 
 /** Limit of loaded data; a longer recording is played up to there. Twice a server's default recording limit. */

@@ -1,20 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { span } from "../../../config/options/span.ts";
+import { actOnEach } from "../../../protocol/client/act-on-each.ts";
 import type { Client } from "../../../protocol/client/client.ts";
 import { isFinal } from "../../../protocol/client/link.ts";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
-import { ServiceError, unless } from "../../../protocol/errors.ts";
+import { errorMessage, ServiceError, unless } from "../../../protocol/errors.ts";
 import { LOCAL, type SetCordon } from "../../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../../protocol/schemas/session.ts";
-import {
-  type AddCommand,
-  actOnEach,
-  command,
-  ExitCode,
-  jsonText,
-  type Values,
-  writeMessage,
-} from "../../command.ts";
+import { type AddCommand, command, ExitCode, jsonText, type Values, writeMessage } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { query } from "../../query.ts";
 import { hostOf, SERVER_FLAGS, serverOf } from "../../server.ts";
@@ -101,9 +94,9 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   const cordoned = sessionHost ? undefined : await cordon(client, given, { cordoned: true, untilRestart });
   const machine = cordoned?.machine;
   const running = await remaining(client, given ?? LOCAL, wait ? deadline : 0, sessionHost ?? false);
-  const { results, refusals } = await actOnEach(end ? running : [], (session) => endOne(session, client));
+  const { results, failures } = await actOnEach(end ? running : [], (session) => endOne(session, client));
   const ended = results.filter((session) => session !== undefined);
-  const left = end ? refusals.map(({ item }) => item) : running;
+  const left = end ? failures.map(({ target }) => target) : running;
   const count = ended.length === 0 ? "" : `, ${ended.length} ended`;
   if (json) {
     cli.stdout.write(jsonText({ machine, running: left.map(plainRecord), ended: ended.map(plainRecord) }));
@@ -115,7 +108,7 @@ async function drain(flags: DrainFlags, given: string | undefined, cli: Cli): Pr
   if (left.length === 0) return ExitCode.Ok;
   const after = wait ? ` after ${duration(deadline / 1000)}` : "";
   const still = left.length === 1 ? "1 session still runs" : `${left.length} sessions still run`;
-  const reasons = new Set(refusals.map(({ error }) => error.message));
+  const reasons = new Set(failures.map(({ error }) => errorMessage(error)));
   const why = end ? [...reasons].join("; ") : "wait longer, or give --end to end them";
   writeMessage(cli.stderr, `${still}${after}${count}; ${why}`);
   return ExitCode.Failed;

@@ -41,6 +41,19 @@ test("drain --end ends what it can, and reports that beside what still runs", as
   });
 });
 
+test("drain --end ends sessions beyond the limit of calls when it is over", async () => {
+  const details = { retryAfterSeconds: 0.01 };
+  const limit = { status: 429, body: { error: "too many calls", code: "rate_limited", details } };
+  const answers = [limit, limit];
+  await using server = await fakeServer((request) => {
+    if (request === "POST /api/cordon") return CORDONED;
+    if (request === "GET /api/sessions") return { status: 200, body: [record({ id: "one" })] };
+    return answers.shift() ?? { status: 200, body: { success: true, status: "exited", exitCode: 0 } };
+  });
+  const result = await ran(["drain", "--end", "--control-dir", server.controlDir]);
+  expect(result).toEqual({ exitCode: 0, stdout: "box runs no sessions, 1 ended\n", stderr: "" });
+});
+
 test("drain --wait repeats a temporary refusal and ends at a final one", async () => {
   const answers = [refusal(503, "shutting_down"), refusal(403, "forbidden")];
   await using server = await fakeServer((request) =>

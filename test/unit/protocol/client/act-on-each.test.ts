@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { actOnEach } from "../../../../src/protocol/client/act-on-each.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { actOnEach } from "../../../../src/web/app/bulk-action.ts";
 
 function limited(retryAfterSeconds: number): ServiceError {
   return new ServiceError("rate_limited", "too many requests", { details: { retryAfterSeconds } });
@@ -16,20 +16,24 @@ test("a request over the limit is sent again after its wait, and not at once by 
     // The other workers are free before the wait is over.
     if (target === "b") await Promise.resolve();
   };
-  expect(await actOnEach(["a", "b", "c"], act, new AbortController().signal)).toEqual([]);
+  expect((await actOnEach(["a", "b", "c"], act)).failures).toEqual([]);
   expect(sent.map(([name]) => name)).toEqual(["a", "b", "c", "a"]);
   expect(sent.at(-1)?.[1]).toBeGreaterThanOrEqual(45);
 });
 
-test("other failures are returned, and the rest goes on", async () => {
-  const done: number[] = [];
-  const act = async (target: number): Promise<void> => {
-    if (target === 3) throw new Error("refused");
-    done.push(target);
+test("other failures are returned, and the rest goes on; both have the order of the targets", async () => {
+  const first = Promise.withResolvers<void>();
+  const act = async (target: number): Promise<string> => {
+    if (target === 0) await first.promise;
+    if (target === 19) first.resolve();
+    if (target % 10 === 3) throw new Error("refused");
+    return `done ${target}`;
   };
   const targets = Array.from({ length: 20 }, (_, index) => index);
-  expect(await actOnEach(targets, act, new AbortController().signal)).toMatchObject([{ message: "refused" }]);
-  expect(done).toHaveLength(19);
+  expect(await actOnEach(targets, act)).toEqual({
+    results: targets.filter((target) => target % 10 !== 3).map((target) => `done ${target}`),
+    failures: [3, 13].map((target) => ({ target, error: new Error("refused") })),
+  });
 });
 
 test("after the abort nothing more is sent, and a wait ends at once", async () => {
@@ -44,6 +48,6 @@ test("after the abort nothing more is sent, and a wait ends at once", async () =
   const acting = actOnEach([..."abcdefgh"], act, end.signal);
   await allSent;
   end.abort();
-  expect(await acting).toEqual([]);
+  expect(await acting).toEqual({ results: [], failures: [] });
   expect(sent).toEqual([..."abcdef"]);
 });
