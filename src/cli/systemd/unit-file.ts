@@ -1,4 +1,6 @@
 // The units of a server and its session host, as texts.
+import { ConfigError } from "../../config/config-error.ts";
+import { parseJson } from "../../protocol/json.ts";
 import { DEFAULT_GRACE_MS } from "../../protocol/limits.ts";
 
 /** The machine's service manager, or a user's. */
@@ -146,9 +148,13 @@ export function execLine(words: readonly string[]): string {
   return words.map((word) => (PLAIN.test(word) ? word : quoted(word))).join(" ");
 }
 
-/** The words of `execLine`. */
+/** The words of `execLine`. Throws ConfigError for an escape that JSON lacks, which systemd may know. */
 export function execWords(line: string): readonly string[] {
-  const unquoted = (word: string): string => String(JSON.parse(word.replaceAll(/([%$])\1/g, "$1")));
+  const unquoted = (word: string): string => {
+    const text = parseJson(word.replaceAll(/([%$])\1/g, "$1"));
+    if (typeof text === "string") return text;
+    throw new ConfigError([`ExecStart= of a unit: ${word} has an escape sequence that is not read here`]);
+  };
   const words = line.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   return words.map((word) => (word.startsWith('"') ? unquoted(word) : word));
 }

@@ -22,6 +22,17 @@ test("a unit whose configuration file is gone is uninstalled if its programs may
   expect(await controlDirToLeave(unit, { scope: "user", mayEnd: true }, cli)).toBeUndefined();
 });
 
+test("a unit that was edited is named if its ExecStart cannot be read, and uninstalled if its programs may end", async () => {
+  const unit = String.raw`[Service]
+ExecStart=/usr/bin/ttyhq session-host --control-dir "/srv/my\x20sessions"
+`;
+  const cli = cliOf([]);
+  await expect(controlDirToLeave(unit, { scope: "user", mayEnd: false }, cli)).rejects.toThrow(
+    /^ExecStart= of a unit: "\/srv\/my\\x20sessions" has an escape sequence .*\n.*--end-sessions/,
+  );
+  expect(await controlDirToLeave(unit, { scope: "user", mayEnd: true }, cli)).toBeUndefined();
+});
+
 test("a session host that fails does not keep its service from being uninstalled if its programs may end", async () => {
   const answers = [
     { status: 500, body: { error: "broken", code: "internal_error", details: {} } },
