@@ -4,6 +4,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_MEMORY_MS } from "../../protocol/limits.ts";
 import type { LoginWatch, RequestClaims } from "../chain.ts";
 import type { Principal } from "../principal.ts";
+import { permits } from "../roles.ts";
 import type { Creator } from "../tokens/shares.ts";
 import type { Users } from "../users.ts";
 import type { Accounts } from "./accounts.ts";
@@ -29,9 +30,9 @@ type Logins = {
 /**
  * The same, without callers whose account does not exist or may not log in (expired, no login shell): ServiceError
  * `unauthorized`, and `internal_error` if the system does not answer. A user named by a proxy or an HQ need not have an
- * account here, but a closed one counts. For a guest the creator of the share link is checked: the guest's input runs as
- * that user. Open connections end when the account is closed or its groups give it another role; no answer from the
- * system closes nothing.
+ * account here, but a closed one counts. For a guest the creator of the share link is checked, who must still be permitted
+ * to share: the guest's input runs as that user. Open connections end when the account is closed or its groups give it
+ * another role; no answer from the system closes nothing.
  */
 export function checkAccounts({ authenticate, whenOver }: Logins, options: AccountCheckOptions): Logins {
   const { log, intervalMs = ACCOUNT_MEMORY_MS } = options;
@@ -67,7 +68,7 @@ export function checkAccounts({ authenticate, whenOver }: Logins, options: Accou
 /** The reason why the principal may no longer use the server. */
 async function refusalOf(
   principal: Principal,
-  { accounts, users, creatorOf: sharedBy, hasSystemUsers }: AccountCheckOptions,
+  { accounts, users, groupsOf, creatorOf: sharedBy, hasSystemUsers }: AccountCheckOptions,
 ): Promise<string | undefined> {
   const { rights, tokenId = "", account: systemUser } = principal;
   const isGuest = rights.kind === "invited";
@@ -76,6 +77,12 @@ async function refusalOf(
   // The creator must still be admitted in the way in which the link was created.
   if (isGuest && through !== undefined && through !== "other" && !users.mayLogIn(user, through))
     return "the creator of the share link may not log in";
+  // Its role may be another one than when the link was created. Groups from a proxy are not known now.
+  if (isGuest && through === "login") {
+    const { rights: creatorRights } = users.standing(user, await groupsOf?.(user));
+    if (!permits(creatorRights, "sessions:manage"))
+      return "the creator of the share link may not share sessions";
+  }
   const isOfSystem = systemUser !== undefined || (hasSystemUsers && (isGuest || through === "login"));
   if (users.isOwn(user) || !isOfSystem) return undefined;
   const { account, refusal } = await accounts.status(user);

@@ -325,12 +325,12 @@ function joined(admin: Person): Promise<string> {
   return eventually(async () => (await admin.ask("/api/remotes")).json[0]?.id, "the remote");
 }
 
-test("a link whose creator may not log in any more opens nothing", async () => {
+test("a link whose creator may not log in or share sessions any more opens nothing", async () => {
   await using before = await people.server({ asProcess: true });
-  const [one, other] = [people.one, people.other].map((name) => Person.named(before, name));
-  if (one === undefined || other === undefined) throw new Error("nobody");
+  const { one: excluded, other: admitted, admin: demoted } = people;
   const links = await Promise.all(
-    [one, other].map(async (person) => {
+    [excluded, admitted, demoted].map(async (name) => {
+      const person = Person.named(before, name);
       const { id } = await person.start({ command: ["true"], cwd: "/" });
       const { json } = await person.ask(`/api/sessions/${id}/share`, { body: {} });
       return { path: `/api/sessions/${id}`, token: NewShare.parse(json).token };
@@ -338,10 +338,10 @@ test("a link whose creator may not log in any more opens nothing", async () => {
   );
   await before.kill();
   await using after = await TestServer.start({
-    args: ["--allow-user", people.other],
+    args: ["--allow-user", admitted, "--role", `${demoted}=viewer`],
     controlDir: before.controlDir,
     env: { SERVICE_USERNAME: USERNAME, SERVICE_PASSWORD: PASSWORD, TTYHQ_JWT_SECRET: TOKEN_SECRET },
   });
   const answers = await Promise.all(links.map(({ token, path }) => new Person(after, token).ask(path)));
-  expect(answers.map(({ status }) => status)).toEqual([401, 200]);
+  expect(answers.map(({ status }) => status)).toEqual([401, 200, 401]);
 });

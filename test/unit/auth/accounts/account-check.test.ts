@@ -4,7 +4,7 @@ import { checkAccounts } from "../../../../src/auth/accounts/account-check.ts";
 import type { AccountStatus } from "../../../../src/auth/accounts/methods.ts";
 import { neverOver } from "../../../../src/auth/chain.ts";
 import type { Principal } from "../../../../src/auth/principal.ts";
-import { ALL, OWN } from "../../../../src/auth/roles.ts";
+import { ALL, OWN, rightsOf } from "../../../../src/auth/roles.ts";
 import { BARE } from "../request-claims.ts";
 
 const ada: Principal = {
@@ -22,7 +22,7 @@ const Way = z.enum(["login", "proxy", "other"]);
 /** `of` is whom the request comes from; `status` what the system says of everybody, until it is changed. */
 function stage(
   of: Principal,
-  { status = OPEN, hasSystemUsers = true, through = "login", isAllowed = true } = {},
+  { status = OPEN, hasSystemUsers = true, through = "login", isAllowed = true, rights = OWN } = {},
 ) {
   const system = { status, failure: undefined as Error | undefined, asked: 0 };
   const logins = { authenticate: async () => of, whenOver: neverOver };
@@ -38,7 +38,7 @@ function stage(
     users: {
       isOwn: (user) => user === "root",
       mayLogIn: () => isAllowed,
-      standing: () => ({ rights: OWN }),
+      standing: () => ({ rights }),
     },
     ...{ hasSystemUsers, intervalMs: 1, log: { info: () => {}, warn: () => {} } },
   });
@@ -85,6 +85,18 @@ test("the guest of a share link is let in as long as the account of whoever made
   await expect(stage({ ...guest, method: "ticket" }, { status: CLOSED }).ask()).rejects.toMatchObject(
     refused,
   );
+});
+
+test("the guest of a share link is let in as long as the role of whoever made it permits to share", async () => {
+  const session = { id: "x", key: "k" };
+  const guest: Principal = {
+    ...{ user: "guest-1", method: "share", tokenId: "of-ada" },
+    rights: { kind: "invited", session, mode: "view" },
+  };
+  expect(await stage(guest, { rights: rightsOf("operator") }).ask()).toBe(guest);
+  await expect(stage(guest, { rights: rightsOf("viewer") }).ask()).rejects.toMatchObject(refused);
+  // The groups that a proxy named then are not known now.
+  expect(await stage(guest, { rights: rightsOf("viewer"), through: "proxy" }).ask()).toBe(guest);
 });
 
 test("the server's own user and guests of that user are not looked up", async () => {
