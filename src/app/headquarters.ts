@@ -104,7 +104,10 @@ async function openFleet(parts: HeadquartersParts, tunnels: Tunnels, stack: Asyn
       targetOf: (remote) => remoteTarget(remote, network),
       connect: (target, name) => {
         const onReached = (): void =>
-          log.warn({ remote: name }, "the remote reports too many sessions: some are not listed");
+          log.warn(
+            { remote: name },
+            "the remote reports too many sessions, or too large ones: some are not listed",
+          );
         const limit = { maxRecordsLength: MAX_REMOTE_RECORDS_LENGTH, onReached };
         return new RemoteSessions({ target, version: context.version, limit });
       },

@@ -1,6 +1,6 @@
 // The sessions of one source, replicated: a reducer without I/O, clock or randomness, for server, HQ and page. The model
 // is list-and-watch of Kubernetes: a list, then changes; after a gap or in another epoch the source is listed again.
-import { MAX_PENDING_CHANGES, MAX_RECORD_LENGTH } from "../limits.ts";
+import { MAX_FRAME_SESSION_ID_BYTES, MAX_PENDING_CHANGES, MAX_RECORD_LENGTH } from "../limits.ts";
 import type { SessionRecord } from "../schemas/session.ts";
 import { keyOf, type SessionChange, type SessionSnapshot, type SourcePosition } from "./session-change.ts";
 
@@ -20,7 +20,7 @@ export type DirectoryNotification =
       readonly record: SessionRecord;
     }
   | { readonly kind: "remote-left"; readonly remoteName: string }
-  /** A session is left out because its record is too long, or all would become too long. */
+  /** A session is left out: its record is too long, all would become too long, or no frame can carry its id. */
   | { readonly kind: "session-refused"; readonly record: SessionRecord }
   /** The source must be listed; answers to earlier requests are ignored. */
   | { readonly kind: "list-wanted"; readonly request: number };
@@ -33,6 +33,8 @@ type Phase =
    */
   | { readonly kind: "listing"; readonly pending: SessionChange[]; length: number; isOutdated: boolean }
   | { readonly kind: "current" };
+
+const encoder = new TextEncoder();
 
 /** Changed only by `apply`, whose result depends on the inputs alone. Updated in place: copies would be garbage. */
 export class SessionDirectory {
@@ -169,7 +171,9 @@ export class SessionDirectory {
     const before = known === undefined ? "" : JSON.stringify(known);
     if (text === before) return [];
     const length = this.#length + text.length - before.length;
-    if (length > this.#maxLength || text.length > MAX_RECORD_LENGTH)
+    const isTooLong =
+      text.length > MAX_RECORD_LENGTH || encoder.encode(record.id).length > MAX_FRAME_SESSION_ID_BYTES;
+    if (length > this.#maxLength || isTooLong)
       return [...this.#remove(key), { kind: "session-refused", record }];
     this.#length = length;
     this.#records.set(key, record);

@@ -76,3 +76,11 @@ test("a session whose record is longer than any of ours is left out, also by a s
   directory.apply({ kind: "list", request: 1, snapshot: { position: undefined, records } });
   expect([...directory.records.values()].map(({ id }) => id)).toEqual(["other"]);
 });
+
+test.each(["x".repeat(257), "ü".repeat(129)])("a session whose id no frame can carry is left out", (id) => {
+  const { directory, told, list, put } = limitedDirectory();
+  list([session(id), session("ü".repeat(128))]);
+  put(session(id, "renamed"));
+  expect([...directory.records.values()].map((record) => record.id)).toEqual(["ü".repeat(128)]);
+  expect(told.filter((kind) => kind === "session-refused")).toHaveLength(2);
+});
