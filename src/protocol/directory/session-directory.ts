@@ -167,6 +167,9 @@ export class SessionDirectory {
   #put(record: SessionRecord, news: "session-start" | "session-changed"): readonly DirectoryNotification[] {
     const key = keyOf(record);
     const known = this.#records.get(key);
+    // With another id it is another session.
+    if (known !== undefined && known.id !== record.id)
+      return [...this.#remove(key), ...this.#put(record, news)];
     const text = JSON.stringify(record);
     const before = known === undefined ? "" : JSON.stringify(known);
     if (text === before) return [];

@@ -84,3 +84,12 @@ test.each(["x".repeat(257), "ü".repeat(129)])("a session whose id no frame can 
   expect([...directory.records.values()].map((record) => record.id)).toEqual(["ü".repeat(128)]);
   expect(told.filter((kind) => kind === "session-refused")).toHaveLength(2);
 });
+
+test("a source that changes the id of a session leaves no session with the former id", () => {
+  const { directory, told, list, put } = limitedDirectory();
+  list([]);
+  for (const id of ["one", "other"]) put({ ...session(id), key: "key" });
+  expect(directory.byId("one")).toBeUndefined();
+  expect(directory.byId("other")?.id).toBe("other");
+  expect(told.slice(-3)).toEqual(["session-start", "session-removed", "session-start"]);
+});
