@@ -11,7 +11,7 @@ import { type Caller, createCaller } from "../protocol/client/caller.ts";
 import { isFinal, type Link, type LinkHandlers } from "../protocol/client/link.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
-import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";
+import { DirectoryWatch } from "../protocol/directory/directory-watch.ts";
 import { keyOf, snapshotOf } from "../protocol/directory/session-change.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -99,12 +99,11 @@ export class RemoteSessions implements SessionBackend {
           return snapshotOf({ value: this.#sized(await readSessions(known, signal)), headers });
         },
         onNews: (news) => {
-          if (news.kind === "session-refused") {
-            reached();
-            return;
-          }
+          if (news.kind === "session-refused") reached();
+          // The directory hears of no remotes, see `#heard`.
+          if (news.kind === "session-refused" || news.kind === "remote-left") return;
           if (news.kind === "session-removed") this.#specified?.forget(news.record.id);
-          this.#events.emit(newsEvent(news));
+          this.#events.emit(sessionEvent(news.kind, news.record));
         },
       }),
     );
@@ -297,10 +296,12 @@ export class RemoteSessions implements SessionBackend {
     return this.#events.on(listener);
   }
 
-  /** Only the directory, which is limited, reports records. */
+  /** Only the directory, which is limited, reports records: those that left with a remote one by one, after a list. */
   #heard({ record, ...event }: ServerEvent): void {
-    const isChange = event.type === "connected" || isSessionChange(event);
-    if (isChange) this.#directory.heard({ ...event, ...(record && { record }) });
+    const { type, timestamp } = event;
+    const isChange = type === "connected" || isSessionChange(event);
+    if (type === "remote-left") this.#directory.heard({ type, timestamp });
+    else if (isChange) this.#directory.heard({ ...event, ...(record && { record }) });
     else this.#events.emit(event);
   }
 
@@ -373,11 +374,6 @@ export class RemoteSessions implements SessionBackend {
 
 function hasLeft(): ServiceError {
   return new ServiceError("host_unreachable", "it has left");
-}
-
-function newsEvent(news: Exclude<DirectoryNews, { kind: "session-refused" }>): ServerEvent {
-  if (news.kind !== "remote-left") return sessionEvent(news.kind, news.record);
-  return { type: news.kind, timestamp: new Date().toISOString(), remoteName: news.remoteName };
 }
 
 /** A refusal may be temporary: a restarted process may not have announced its new tokens yet. So retries continue. */

@@ -103,3 +103,29 @@ test("an event that is no change of a session carries no record", async () => {
   await until(() => events.length === 1);
   expect(events[0]).not.toHaveProperty("record");
 });
+
+test("a process that says that its remotes have left makes no room for more sessions", async () => {
+  await using server = await serverOf();
+  const heard = new Map<string, SessionRecord>();
+  using _ = server.sessions.watch(({ type, sessionId = "", record }) => {
+    if (record !== undefined) heard.set(sessionId, record);
+    else if (type === "session-removed") heard.delete(sessionId);
+  });
+  let revision = 0;
+  for (const remoteName of ["one", "other"]) {
+    for (let number = 1; number <= 500; number += 1) {
+      const record = { ...AnySession.parse({ id: `${remoteName}-${number}` }), remoteName };
+      revision += 1;
+      server.tell({ ...sessionEvent("session-start", record), epoch: "e", revision });
+    }
+    revision += 1;
+    server.tell({ type: "remote-left", remoteName, epoch: "e", revision });
+  }
+  await server.sessions.caughtUp();
+  expect([...heard.keys()].toSorted()).toEqual(
+    server.sessions
+      .all()
+      .map(({ id }) => id)
+      .toSorted(),
+  );
+});
