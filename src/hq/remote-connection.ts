@@ -114,8 +114,9 @@ export async function reach<T>({ name }: Pick<RemoteLabel, "name">, work: () => 
   } catch (error) {
     if (isTimeout(error)) throw new ServiceError("remote_timeout", late(name), { cause: error });
     if (!(error instanceof ServiceError)) throw error;
-    // The remote has restarted and not yet registered its new token. Logging in again would not help the client.
-    if (error.code === "unauthorized") {
+    // The remote has restarted and not yet registered its new token. Logging in again would not help the client, whose page
+    // would end its login here.
+    if (error.status === 401) {
       const message = `remote ${name} has not registered its new token yet`;
       throw new ServiceError("remote_unreachable", message, { cause: error });
     }

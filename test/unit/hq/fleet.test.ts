@@ -239,6 +239,7 @@ describe("an unusable remote", () => {
     ["host_unreachable", "remote_unreachable"],
     // It was restarted, and knows another token: the client's own login is as good as before.
     ["unauthorized", "remote_unreachable"],
+    ["second_factor_required", "remote_unreachable"],
     ["session_not_running", "session_not_running"],
     ["rate_limited", "rate_limited"],
   ] as const)("and says %s is %s to the client", async (code, seen) => {
