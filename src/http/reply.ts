@@ -8,6 +8,8 @@ import type { Media } from "./route.ts";
 /** WWW-Authenticate of every 401 (RFC 9110, 11.6.1). */
 const LOGIN_SCHEME = 'Bearer realm="ttyhq"';
 
+export const WEBSOCKET_VERSIONS = "13, 8";
+
 /** Sends the body at once; the answer ends after `end`. */
 export function sendJson(
   response: ServerResponse,
@@ -87,7 +89,10 @@ export function statusOf(error: unknown): number {
   return error instanceof ServiceError ? error.status : 500;
 }
 
-/** Headers of an error: how to log in, when to retry, the whole length, the versions of WebSocket (RFC 6455, 4.4). */
+/**
+ * Headers of an error: how to log in, when to retry, the whole length, the versions of WebSocket (RFC 6455, 4.4). The details
+ * may be another server's, so no text of them becomes a header.
+ */
 function errorHeaders(error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof ServiceError)) return {};
   const { status, code, details } = error;
@@ -97,10 +102,8 @@ function errorHeaders(error: unknown): Readonly<Record<string, string>> {
       ? { "retry-after": `${details.retryAfterSeconds}` }
       : {}),
     ...(code === "range_not_satisfiable"
-      ? { "content-range": `bytes */${Number(details.length ?? 0)}` }
+      ? { "content-range": `bytes */${typeof details.length === "number" ? details.length : 0}` }
       : {}),
-    ...(typeof details.webSocketVersions === "string"
-      ? { "sec-websocket-version": details.webSocketVersions }
-      : {}),
+    ...("webSocketVersions" in details ? { "sec-websocket-version": WEBSOCKET_VERSIONS } : {}),
   };
 }

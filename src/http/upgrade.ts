@@ -25,7 +25,7 @@ import { tunnelOver } from "../remote/uplink.ts";
 import { contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
 import type { ClientOf } from "./client-address.ts";
-import { refuse, statusOf } from "./reply.ts";
+import { refuse, statusOf, WEBSOCKET_VERSIONS } from "./reply.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { tracedUpgrade } from "./traced.ts";
 
@@ -129,7 +129,7 @@ function createWebSocketServer(): WebSocketServer {
   server.on("headers", (headers) => headers.push(`X-Request-Id: ${currentTrace()?.requestId}`));
   // Without a listener the library answers in HTML.
   server.on("wsClientError", ({ message }) => {
-    const details = { webSocketVersions: "13, 8" };
+    const details = { webSocketVersions: WEBSOCKET_VERSIONS };
     throw new ServiceError("invalid_request", `this is no WebSocket handshake: ${message}`, { details });
   });
   return server;

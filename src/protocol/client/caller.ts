@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { collectBytes } from "../../lib/data/collect.ts";
+import { parseShallowJson } from "../../lib/data/json.ts";
 import { type Endpoint, endpointPath } from "../endpoints/endpoint.ts";
 import { type ErrorCode, errorFromBody, ServiceError } from "../errors.ts";
 import { parseJson } from "../json.ts";
@@ -94,14 +95,18 @@ async function request(
   throw await readError(body, code, message);
 }
 
-/** The error that an answer states, or one of `fallback` and `message`. Reads at most MAX_ERROR_BODY_BYTES. */
+/**
+ * The error that an answer states, or one of `fallback` and `message`. Reads at most MAX_ERROR_BODY_BYTES. The details are
+ * passed on as JSON, which deep ones would make fail.
+ */
 export async function readError(
   body: AsyncIterable<Uint8Array>,
   fallback: ErrorCode,
   message: string,
 ): Promise<ServiceError> {
-  const bytes = await collectBytes(body, MAX_ERROR_BODY_BYTES).catch(() => new Uint8Array());
-  return errorFromBody(parseJson(bytes), fallback, message);
+  const read = async (): Promise<unknown> =>
+    parseShallowJson(new TextDecoder().decode(await collectBytes(body, MAX_ERROR_BODY_BYTES)));
+  return errorFromBody(await read().catch(() => undefined), fallback, message);
 }
 
 const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const;

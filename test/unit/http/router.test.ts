@@ -9,6 +9,7 @@ import type { Routes } from "../../../src/http/route.ts";
 import { createRouter } from "../../../src/http/router.ts";
 import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { createLogger } from "../../../src/log.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
 
 const CLOSING = { host: "localhost", connection: "close" };
 
@@ -135,3 +136,18 @@ test("a request whose client has left before its turn is not begun", async () =>
   await own.ask("/api/auth/avatar/here");
   expect(begun).toEqual(["here"]);
 });
+
+test.each([
+  ["invalid_request", { webSocketVersions: "13\r\n" }],
+  ["range_not_satisfiable", { length: { valueOf: 0, toString: 0 } }],
+] as const)(
+  "an error of another server with the code %s is passed on, whatever its details",
+  async (code, details) => {
+    await using own = await serve({
+      livez: async () => {
+        throw new ServiceError(code, "of the remote", { details });
+      },
+    });
+    expect((await own.ask("/livez")).json).toEqual({ error: "of the remote", code, details });
+  },
+);

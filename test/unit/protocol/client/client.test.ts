@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../../src/protocol/client/client.ts";
 import type { ClientRequest } from "../../../../src/protocol/client/send.ts";
 import { endpoints } from "../../../../src/protocol/endpoints/endpoints.ts";
-import { ServiceError } from "../../../../src/protocol/errors.ts";
+import { errorBody, ServiceError } from "../../../../src/protocol/errors.ts";
 import { MAX_ERROR_BODY_BYTES, MAX_REPLY_BYTES } from "../../../../src/protocol/limits.ts";
 
 type Reply = { readonly status?: number; readonly body?: string | Iterable<Uint8Array> };
@@ -113,6 +113,15 @@ describe("a call", () => {
       code: "unauthorized",
     });
     expect(read).toBe(MAX_ERROR_BODY_BYTES + 1024);
+  });
+
+  test("takes no details of an error that could not be passed on", async () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const body = `{"code":"session_not_running","error":"ended","details":{"deep":${deep}}}`;
+    const error = await clientOf({ status: 400, body })
+      .client.list()
+      .catch((cause: unknown) => cause);
+    expect(JSON.stringify(errorBody(error))).toContain("internal_error");
   });
 
   test.each(["not JSON", '[{"id":7}]'])("rejects an invalid answer: %s", async (body) => {
