@@ -151,7 +151,12 @@ export class Fleet implements SessionBackend {
     if (owner !== remote) throw new ServiceError("session_exists", `session ${request.id} exists already`);
     remote.starting += 1;
     try {
-      return remote.labelled(await remote.reach((sessions) => sessions.create(request)));
+      const record = await remote.reach((sessions) => sessions.create(request));
+      const { id } = record;
+      if ((this.#index.ownerOf(id) ?? remote) === remote) return remote.labelled(record);
+      // The caller would take the other session for the new one, and type into it.
+      const what = `remote ${remote.label.name} has given its session the id ${id}, which another remote has`;
+      throw new ServiceError("session_exists", `${what}: it cannot be reached`);
     } finally {
       remote.starting -= 1;
     }

@@ -232,6 +232,17 @@ describe("create", () => {
     remote.sessions.delete("one");
     expect(await at("id-of-a")).toBe("success");
   });
+
+  test("is refused when its remote answers with a session of another remote", async () => {
+    await using hq = await MemoryFleet.of();
+    const remote = await hq.join("a", ["one"]);
+    const rogue = await hq.join("b");
+    rogue.create = () => remote.memory.get("one");
+    await expect(hq.fleet.create(CreateSession.parse({ remoteId: "id-of-b" }))).rejects.toMatchObject({
+      code: "session_exists",
+      message: "remote b has given its session the id one, which another remote has: it cannot be reached",
+    });
+  });
 });
 
 describe("an unusable remote", () => {
