@@ -3,6 +3,8 @@ import { characterWidth } from "../protocol/character-width.ts";
 const GAP = "  ";
 /** Flexible columns are not cut below this width. */
 const MIN_WIDTH = 8;
+/** Longer cells are cut: all other lines are as wide. Our servers have names of 256 characters, but other servers any. */
+const MAX_WIDTH = 1_000;
 
 /**
  * Aligned columns under headings, with the cells as `printable` shows them. Lines are cut to `width` columns, in the columns
@@ -14,8 +16,10 @@ export function table(
   width = Number.POSITIVE_INFINITY,
   flexible: readonly string[] = [],
 ): string {
-  const all = [headings, ...rows.map((row) => row.map(printable))];
-  const widths = headings.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ""))));
+  const all = [headings, ...rows.map((row) => row.map((cell) => clipped(printable(cell), MAX_WIDTH)))];
+  const widths = headings.map((_, column) =>
+    all.reduce((most, row) => Math.max(most, displayWidth(row[column] ?? "")), 0),
+  );
   const isFlexible = headings.map((heading) => flexible.includes(heading));
   shrink(widths, isFlexible, width - GAP.length * (headings.length - 1));
   const lines = all.map((row) => row.map((cell, column) => padded(cell, widths[column] ?? 0)).join(GAP));
@@ -81,13 +85,14 @@ export function displayWidth(text: string): number {
 
 /** Cuts the text to that many columns, with an ellipsis. */
 export function clipped(text: string, columns: number): string {
-  if (displayWidth(text) <= columns) return text;
   let kept = "";
-  let width = 1;
+  let width = 0;
+  // No further than the cut: the text may have a million characters.
   for (const segment of graphemes(text)) {
     width += characterWidth(segment);
-    if (width > columns) break;
-    kept += segment;
+    if (width > columns) return `${kept}…`;
+    // Room for the ellipsis.
+    if (width < columns) kept += segment;
   }
-  return `${kept}…`;
+  return text;
 }

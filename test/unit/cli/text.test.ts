@@ -16,6 +16,18 @@ test("lines wider than the terminal are cut", () => {
   expect(table(["NAME", "COMMAND"], [["a", "make -j8 all"]], 12)).toBe("NAME  COMMA…\na     make …\n");
 });
 
+test("a cell of a million characters makes the other lines only a thousand columns wide", () => {
+  const rows = [["é".repeat(1_000_000), "up"], ...Array.from({ length: 600 }, () => ["build", "up"])];
+  const lines = table(["NAME", "STATUS"], rows).split("\n");
+  expect(lines[1]).toBe(`${"é".repeat(999)}…  up`);
+  expect(lines[2]).toBe(`${"build".padEnd(1_000)}  up`);
+});
+
+test("there may be more lines than a call has arguments", () => {
+  const rows = Array.from({ length: 200_000 }, () => ["build"]);
+  expect(table(["NAME"], rows)).toHaveLength("build\n".length * rows.length + "NAME\n".length);
+});
+
 test("only the widest flexible columns are cut", () => {
   const rows = [["7f3a", "a name that is rather long", "exited SIGKILL", "make -j8 all"]];
   const headings = ["ID", "NAME", "STATUS", "COMMAND"];
