@@ -54,8 +54,14 @@ function complete(given: z.infer<typeof Specified>, context: z.RefinementCtx): S
   };
 }
 
-/** The record of any server that implements the specification; missing and invalid fields are filled in. */
-export const AnySession = z.union([SessionRecord.extend(TerminalSize.shape), Specified.transform(complete)]);
+/**
+ * The record of any server that implements the specification; missing and invalid fields are filled in. It is one of ours:
+ * clients of an HQ take no list with any other record.
+ */
+export const AnySession = z.union([
+  SessionRecord.extend(TerminalSize.shape),
+  Specified.transform(complete).pipe(SessionRecord),
+]);
 
 export const listSessions = {
   ...endpoints.listSessions,

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createCaller } from "../../../src/protocol/client/caller.ts";
 import type { LinkHandlers } from "../../../src/protocol/client/link.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeJson, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { MAX_COMMAND_WORDS } from "../../../src/protocol/limits.ts";
 import { CreateSession } from "../../../src/protocol/schemas/session.ts";
 import { AnySession, readSessions } from "../../../src/remote/specified/session-record.ts";
 import { SpecifiedLink } from "../../../src/remote/specified/specified-link.ts";
@@ -40,6 +42,16 @@ describe("a session record", () => {
     ["with members of other types", { id: "s", pid: "7", cols: {}, gitBranch: 3 }, { cols: 80 }],
   ])("%s is completed", (_, given, expected) => {
     expect(AnySession.parse(given)).toMatchObject(expected);
+  });
+
+  test("that no client would read in a list is left out", async () => {
+    const args = Array.from({ length: 2 * MAX_COMMAND_WORDS }, () => "x");
+    const records = await readSessions([
+      { id: "long", command: "echo", args },
+      { id: "s", command: "ls" },
+    ]);
+    expect(endpoints.listSessions.reply.json.safeParse(records).success).toBe(true);
+    expect(records.map(({ id }) => id)).toEqual(["s"]);
   });
 
   test("without an id is left out, and no other is", async () => {
