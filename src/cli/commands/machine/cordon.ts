@@ -156,8 +156,12 @@ async function remaining(
 /** Throws `remote_not_found` for a machine that is not at the HQ. */
 async function runningOn(client: Client, name: string): Promise<readonly SessionRecord[]> {
   const isRunning = ({ status }: SessionRecord): boolean => status !== "exited";
-  const listed = (await client.list()).filter(({ source = LOCAL }) => source === name).filter(isRunning);
+  const all = await client.list();
+  const listed = all.filter(({ source = LOCAL }) => source === name).filter(isRunning);
   // An HQ does not list the sessions of a machine that it cannot reach.
   if (listed.length > 0 || name === LOCAL) return listed;
-  return (await client.call(sessionsOfRemote, { params: { name } })).filter(isRunning);
+  // Nor does it check what the machine itself answers: an id may be that of a session on another one.
+  const known = new Set(all.map(({ id }) => id));
+  const answered = await client.call(sessionsOfRemote, { params: { name } });
+  return answered.filter((session) => isRunning(session) && !known.has(session.id));
 }

@@ -10,6 +10,12 @@ const refusal = (status: number, code: string): FakeAnswer => {
   return { status, body: { error: `refused: ${code}`, code, details: {} } };
 };
 
+const remote = { id: "1", name: "build-1", url: "http://box:1", registeredAt: "", lastHeartbeat: "" };
+const CORDONED_REMOTE = {
+  status: 200,
+  body: { success: true, remote: { ...remote, sessionIds: [], cordoned: true } },
+};
+
 test("drain --end goes on when a session has been removed meanwhile", async () => {
   const sessions = [record({ id: "one" }), record({ id: "two" })];
   await using server = await fakeServer((request) => {
@@ -97,19 +103,31 @@ test("drain --deadline waits, so that --end ends no session before it", async ()
 });
 
 test("drain --wait waits for a machine that has left the HQ, which does not list its sessions meanwhile", async () => {
-  const remote = { id: "1", name: "build-1", url: "http://box:1", registeredAt: "", lastHeartbeat: "" };
-  const cordoned = { success: true, remote: { ...remote, sessionIds: [], cordoned: true } };
   const answers = [
     refusal(404, "remote_not_found"),
     { status: 200, body: [record({ id: "one" })] },
     { status: 200, body: [record({ id: "one", status: "exited" })] },
   ];
   await using server = await fakeServer((request) => {
-    if (request === "POST /api/remotes/build-1/cordon") return { status: 200, body: cordoned };
+    if (request === "POST /api/remotes/build-1/cordon") return CORDONED_REMOTE;
     if (request === "GET /api/sessions") return { status: 200, body: [] };
     return answers.shift() ?? refusal(500, "internal_error");
   });
   const result = await ran(["drain", "--wait", "build-1", "--control-dir", server.controlDir]);
   expect(result).toEqual({ exitCode: 0, stdout: "build-1 runs no sessions\n", stderr: "" });
   expect(answers).toEqual([]);
+});
+
+test("drain --end ends no session of another machine that the drained one answers as its own", async () => {
+  const victim = record({ id: "one", source: "build-2" });
+  await using server = await fakeServer((request) => {
+    if (request === "POST /api/remotes/build-1/cordon") return CORDONED_REMOTE;
+    if (request === "GET /api/sessions") return { status: 200, body: [victim] };
+    if (request === "GET /api/remotes/build-1/proxy/api/sessions")
+      return { status: 200, body: [{ ...victim, source: "build-1" }] };
+    return { status: 200, body: { success: true, status: "exited", exitCode: 0 } };
+  });
+  const result = await ran(["drain", "--end", "build-1", "--control-dir", server.controlDir]);
+  expect(result).toEqual({ exitCode: 0, stdout: "build-1 runs no sessions\n", stderr: "" });
+  expect(server.requests.filter((request) => request.startsWith("DELETE"))).toEqual([]);
 });
