@@ -1,7 +1,7 @@
 // The internal state of @xterm/headless that its public interface does not show. Creating a terminal validates it: a
 // version of xterm.js without a part of it fails at once.
 import { z } from "zod";
-import type { ControlId, ControlSequence } from "../../../protocol/parser-guard.ts";
+import type { CharacterTable, ControlId, ControlSequence } from "../../../protocol/parser-guard.ts";
 
 const func = <F extends (...args: never[]) => unknown>(): z.ZodCustom<F, F> =>
   z.custom<F>((value) => typeof value === "function", "no function");
@@ -83,8 +83,8 @@ const Internals = z.object({
     ...{ isCursorHidden: z.boolean(), modes: z.object({ insertMode: z.boolean() }), decPrivateModes: Modes },
   }),
   coreMouseService: z.object({ activeProtocol: z.string(), activeEncoding: z.string() }),
-  /** The join state after a character. Bit 0: it joins the one before; bits 1 and 2: the width of both. */
-  unicodeService: z.object({ charProperties: func<(codePoint: number, before: number) => number>() }),
+  /** Bits 1 and 2 of a join state: the width of the character and of those that it joined. */
+  unicodeService: z.object({ charProperties: func<CharacterTable["charProperties"]>() }),
   /** `convertEol`: a line feed returns the carriage too. */
   options: z.object({ convertEol: z.boolean(), cursorBlink: z.boolean() }),
   buffers: z.object({ normal: Buffer, alt: Buffer, active: Buffer }),

@@ -2,9 +2,6 @@ import type { ScreenCore } from "./core.ts";
 import type { ScreenLinks } from "./links.ts";
 import { hasDefaultBackground, isSameStyle, PLAIN, type Style, sgr } from "./style.ts";
 
-/** Limits combining marks on one character. */
-const MAX_CELL_LENGTH = 256;
-
 const JOINS = 1;
 const WIDTH_SHIFT = 1;
 const WIDTH_MASK = 3;
@@ -59,7 +56,7 @@ export class ScreenPen {
     const first = text.codePointAt(0) ?? 0;
     this.#printFirst(first);
     let length = first > 0xffff ? 2 : 1;
-    while (length < Math.min(text.length, MAX_CELL_LENGTH)) {
+    while (length < text.length) {
       const next = text.codePointAt(length) ?? 0;
       const state = this.#unicode.charProperties(next, this.#joinState);
       if ((state & JOINS) === 0) break;

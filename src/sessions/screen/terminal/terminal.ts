@@ -124,8 +124,9 @@ export class ScreenTerminal implements Disposable {
   }
 }
 
-function guarded({ input, buffers }: ScreenCore): GuardedParser {
+function guarded({ input, buffers, unicode }: ScreenCore): GuardedParser {
   return {
+    unicode,
     get active() {
       return buffers.active;
     },

@@ -344,6 +344,7 @@ function within(cells: number): number {
 
 type Core = {
   readonly buffers: { readonly active: GuardedParser["active"] };
+  readonly unicodeService: GuardedParser["unicode"];
   registerCsiHandler(id: ControlId, seen: (sequence: ControlSequence) => boolean): unknown;
 };
 
@@ -355,6 +356,7 @@ function emulatorCore(terminal: object): GuardedParser {
   const core: unknown = Reflect.get(terminal, "_core");
   if (!isCore(core)) throw new Error("xterm.js has changed: its parser is not to be found");
   return {
+    unicode: core.unicodeService,
     get active() {
       return core.buffers.active;
     },
@@ -372,7 +374,9 @@ function isCore(core: unknown): core is Core {
   const handler: unknown = Reflect.get(core, "registerCsiHandler");
   const buffers: unknown = Reflect.get(core, "buffers");
   const active: unknown = typeof buffers === "object" && buffers !== null && Reflect.get(buffers, "active");
-  return typeof handler === "function" && isBuffer(active);
+  const table: unknown = Reflect.get(core, "unicodeService");
+  const isTable = typeof table === "object" && table !== null && "charProperties" in table;
+  return typeof handler === "function" && isBuffer(active) && isTable;
 }
 
 function isBuffer(value: unknown): value is GuardedParser["active"] {
