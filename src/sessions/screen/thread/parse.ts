@@ -6,8 +6,11 @@ import { BLOCK_BYTES, ScreenFile } from "./file.ts";
 import { isSameSize, type ScreenSource, sizeAt } from "./message.ts";
 import { findShortcut, scanPlain } from "./plain-output.ts";
 
-/** Parsed in one step. */
+/** Read at once. */
 const PIECE_BYTES = 32 * 1024;
+/** Bytes of one step times cells of the screen: a sequence of a few bytes changes all of them, some in 60 ns a cell. */
+const STEP_BYTE_CELLS = 16 * 1024 * 1024;
+const MIN_STEP_BYTES = 32;
 /** A shorter stretch of plain output is parsed, in about 20 ms. */
 const MIN_SHORTCUT_BYTES = 512 * 1024;
 /** Range of the search for a reset of the terminal. */
@@ -49,11 +52,18 @@ export function* parseOutput(screen: ParsedScreen, source: ScreenSource): Genera
       const plain = yield* scanWhilePlain(file, offset, end);
       parseUpTo = plain.upTo + 2 * PIECE_BYTES;
       if (plain.upTo - offset >= MIN_SHORTCUT_BYTES) takeShortcut(screen, file, plain);
-    } else {
-      const length = Math.min(end - offset, PIECE_BYTES);
-      terminal.write(file.read(offset, length));
-      screen.offset += length;
-    }
+      yield;
+    } else yield* parsePiece(screen, file.read(offset, Math.min(end - offset, PIECE_BYTES)));
+  }
+}
+
+function* parsePiece(screen: ParsedScreen, bytes: Uint8Array): Generator<void> {
+  const { terminal, size } = screen;
+  const stepBytes = Math.max(MIN_STEP_BYTES, Math.floor(STEP_BYTE_CELLS / (size.cols * size.rows)));
+  for (let at = 0; at < bytes.length; at += stepBytes) {
+    const step = bytes.subarray(at, at + stepBytes);
+    terminal.write(step);
+    screen.offset += step.length;
     yield;
   }
 }
