@@ -58,6 +58,7 @@ export class Foreground implements Disposable {
   #toldMs = Number.NEGATIVE_INFINITY;
   #started: Started | undefined;
   #hasMarks = false;
+  #isNaming = false;
 
   constructor(options: ForegroundOptions) {
     this.#options = options;
@@ -136,9 +137,14 @@ export class Foreground implements Disposable {
     if (isShell && !this.#hasMarks) this.#finish(atMs, 0);
     if (isShell) return;
     if (!this.#hasMarks) this.#started ??= { atMs, command: "" };
-    if (this.#started === undefined) return;
-    // Before exec the new process still has the shell's command line.
-    this.#started.command = this.#processes.command(group) || this.#started.command;
+    if (this.#started !== undefined && !this.#isNaming) void this.#name(this.#started, group);
+  }
+
+  /** Again at each check: before exec the new process still has the shell's command line. */
+  async #name(started: Started, group: number): Promise<void> {
+    this.#isNaming = true;
+    started.command = (await this.#processes.command(group)) || started.command;
+    this.#isNaming = false;
   }
 
   #finish(atMs: number, exitCode: number): void {

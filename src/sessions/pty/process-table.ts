@@ -1,6 +1,8 @@
 // What the system says about processes: /proc of Linux (proc_pid_stat(5)), or sysctl(3) of macOS by the native module.
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
+import { Mutex } from "../../lib/async/mutex.ts";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { loadNative } from "../../lib/os/installation.ts";
 
@@ -24,8 +26,11 @@ export type ProcessTable = {
   /** Undefined if there is none, or it is not readable. Throws without a free file descriptor. */
   stat(pid: number): ProcessStat | undefined;
   all(): Promise<readonly ProcessStat[]>;
-  /** The program's first arguments, its name before them. Throws or is empty if they are unknown. */
-  words(pid: number): readonly string[];
+  /**
+   * The program's first arguments, its name before them. Rejects or is empty if they are unknown. Linux reads them in the memory of
+   * that process, which can keep them from being read for ever: nothing may wait for the answer.
+   */
+  words(pid: number): Promise<readonly string[]>;
 };
 
 export function processTable(platform: NodeJS.Platform): ProcessTable {
@@ -51,21 +56,21 @@ const procTable: ProcessTable = {
     }
     return processes;
   },
-  words: (pid) => {
-    const words = readStart(`/proc/${pid}/cmdline`, MAX_COMMAND_BYTES).split("\0");
+  words: async (pid) => {
+    const text = await commands.take(() => readStart(`/proc/${pid}/cmdline`, MAX_COMMAND_BYTES));
+    const words = text.split("\0");
     return words.slice(0, words.findLastIndex((word) => word !== "") + 1);
   },
 };
 
+/** Keeps the other threads that read files free. The state is the module's, since the threads are the process's. */
+const commands = new Mutex();
+
 /** At most that many bytes. */
-function readStart(path: string, length: number): string {
-  const descriptor = openSync(path, "r");
-  try {
-    const buffer = Buffer.alloc(length);
-    return buffer.toString("utf8", 0, readSync(descriptor, buffer));
-  } finally {
-    closeSync(descriptor);
-  }
+async function readStart(path: string, length: number): Promise<string> {
+  await using file = await openFile(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length));
+  return buffer.toString("utf8", 0, bytesRead);
 }
 
 /** Parses /proc/PID/stat. The name in parentheses may contain spaces and parentheses. */
@@ -96,7 +101,7 @@ export function sysctlTable(load: () => SysctlModule): ProcessTable {
   return {
     stat: (pid) => (pid > 0 ? statsOf(load().readProcesses(pid))[0] : undefined),
     all: async () => statsOf(load().readProcesses(0)),
-    words: (pid) => parseArguments(load().readArguments(pid) ?? new Uint8Array()),
+    words: async (pid) => parseArguments(load().readArguments(pid) ?? new Uint8Array()),
   };
 }
 

@@ -28,10 +28,10 @@ export function foregroundGroup(pid: number): number | undefined {
 
 const MAX_COMMAND_LENGTH = 256;
 
-/** The command line; empty if unknown. */
-export function commandLine(pid: number): string {
+/** The command line; empty if unknown. May never resolve: see `ProcessTable.words`. */
+export async function commandLine(pid: number): Promise<string> {
   try {
-    const words = table.words(pid).join(" ");
+    const words = (await table.words(pid)).join(" ");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what is shown to people has none
     return words.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").slice(0, MAX_COMMAND_LENGTH);
   } catch {

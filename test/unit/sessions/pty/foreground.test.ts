@@ -20,7 +20,7 @@ function setUp() {
         terminal.checks += 1;
         return terminal.group;
       },
-      command: (pid) => `command ${pid}`,
+      command: async (pid) => `command ${pid}`,
       isReadingTerminal: async (pid) => pid === terminal.reader,
     },
   });

@@ -34,7 +34,7 @@ test("however many arguments a program has, they are read at once, and only the 
   using shell = spawn("sh", [...first.slice(1), ...empty, "last"]);
   await once(shell.stdout, "data");
   const begunMs = performance.now();
-  const words = table.words(shell.pid ?? 0);
+  const words = await table.words(shell.pid ?? 0);
   expect(performance.now() - begunMs).toBeLessThan(1_000);
   expect(words.slice(0, 3)).toEqual(first);
   expect(words.length).toBeLessThan(10_000);
@@ -75,7 +75,7 @@ test("macOS's table is read from the numbers of the native module", async () => 
   // 0 would be all of them.
   expect(macos.stat(0)).toBeUndefined();
   expect(asked).toEqual([0, 402, 404]);
-  expect(macos.words(402)).toEqual([]);
+  expect(await macos.words(402)).toEqual([]);
 });
 
 test("the arguments of a process are told from its path and its environment", () => {
