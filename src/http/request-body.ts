@@ -6,6 +6,7 @@ import { pathOf } from "../lib/net/request-head.ts";
 import { matchPath } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import { MAX_BODY_VALUES } from "../protocol/limits.ts";
 import type { Upload } from "./route.ts";
 
 /** After each piece (up to 64 KiB) of a discarded body. */
@@ -59,7 +60,7 @@ export async function readJsonBody(request: IncomingMessage, limit: number): Pro
 
 function parsed(bytes: Uint8Array): unknown {
   try {
-    return parseShallowJson(new TextDecoder().decode(bytes));
+    return parseShallowJson(new TextDecoder().decode(bytes), MAX_BODY_VALUES);
   } catch (cause) {
     if (cause instanceof RangeError)
       throw new ServiceError("invalid_request", `the body is ${cause.message}`, { cause });

@@ -17,6 +17,8 @@ export const MAX_MESSAGE_BYTES = 1024 * 1024;
 export const MAX_BODY_BYTES = 1024 * 1024;
 /** Limit for clients without a login. */
 export const MAX_OPEN_BODY_BYTES = 16 * 1024;
+/** Values in a request body: each is checked, and may be a line of the error. A command takes half of them at most. */
+export const MAX_BODY_VALUES = 4_096;
 /** Bad frames in a row before the connection is closed with 1002 (contract 1.5). */
 export const MAX_BAD_FRAMES = 16;
 /** Subscriptions per connection. */

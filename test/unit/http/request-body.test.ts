@@ -5,13 +5,14 @@ import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { sendError } from "../../../src/http/reply.ts";
 import { discardBody, readJsonBody } from "../../../src/http/request-body.ts";
+import { MAX_BODY_BYTES, MAX_BODY_VALUES } from "../../../src/protocol/limits.ts";
 
 const LIMIT = 100;
 
 /** Answers with the JSON of a body, or with the error. */
-async function serve() {
+async function serve(limit = LIMIT) {
   const server = createServer((incoming, response) => {
-    readJsonBody(incoming, LIMIT).then(
+    readJsonBody(incoming, limit).then(
       (body) => response.end(JSON.stringify({ body })),
       (error: unknown) => sendError(response, error, discardBody(incoming)),
     );
@@ -47,6 +48,17 @@ test("a body is JSON, whatever its content type says, and may be missing", async
   expect(await own.post('{"a":[1]}', { "content-type": "text/plain" })).toEqual({ body: { a: [1] } });
   expect(await own.post("\ufeff7", CHUNKED)).toEqual({ body: 7 });
   for (const headers of [{}, CHUNKED]) expect(await own.post("", headers)).toEqual({});
+});
+
+test("a body of many values is refused, because checking each could keep the server busy for seconds", async () => {
+  await using own = await serve(MAX_BODY_BYTES);
+  const values = (count: number): string => JSON.stringify({ scope: Array(count - 2).fill(1) });
+  expect(await own.post(values(MAX_BODY_VALUES))).toHaveProperty("body.scope");
+  expect(await own.post(values(MAX_BODY_VALUES + 1))).toMatchObject({
+    code: "invalid_request",
+    error: `the body is longer than ${MAX_BODY_VALUES} values`,
+  });
+  expect(await own.post(values(500_000))).toMatchObject({ code: "invalid_request" });
 });
 
 test("a body that is not JSON, too large or compressed is refused, and the connection stays open", async () => {
