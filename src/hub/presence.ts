@@ -1,10 +1,7 @@
 // Who watches a session and who types, for the clients that request it. Other sessions cost nothing.
-import { TYPING_SHOWN_MS, VIEWERS_INTERVAL_MS } from "../protocol/limits.ts";
-import type { SessionViewer } from "../protocol/schemas/viewer.ts";
+import { MAX_TOLD_VIEWERS, TYPING_SHOWN_MS, VIEWERS_INTERVAL_MS } from "../protocol/limits.ts";
+import type { SessionViewer, ViewerKind } from "../protocol/schemas/viewer.ts";
 import type { Viewer, ViewerIdentity } from "./viewer/viewer.ts";
-
-/** Characters of a guest's name. */
-const MAX_NAME_LENGTH = 32;
 
 /** The recipient. `id`: of a client; `undefined` for a REST request, where "you" are all connections of its user. */
 type PresenceReader = Pick<ViewerIdentity, "user" | "kind"> & { readonly id: number | undefined };
@@ -25,23 +22,13 @@ export class Presence implements Disposable {
 
   /** The clients that watch the session. Guests are not told the names of users. */
   of(sessionId: string, reader: PresenceReader): SessionViewer[] {
-    const now = this.#hub.now();
-    return this.#watching(sessionId).map((viewer) => {
-      const { kind, shareId, user, id } = viewer.identity;
-      const isGuests = reader.kind === "guest";
-      const isYou = reader.id === undefined ? !isGuests && user === reader.user : id === reader.id;
-      return {
-        ...{ name: isGuests && kind !== "guest" ? "User" : nameOf(viewer), kind, mayType: viewer.mayType },
-        isTyping: now - viewer.typedAtMs(sessionId) < TYPING_SHOWN_MS,
-        isYou,
-        ...(isGuests || shareId === undefined ? {} : { shareId }),
-      };
-    });
+    return seenBy(reader, this.#watching(sessionId, reader.kind), Number.POSITIVE_INFINITY);
   }
 
   /** The client asks about the session, and is told at once; later with each change, at most once a second. */
   tell(viewer: Viewer, sessionId: string): void {
-    viewer.tellViewers(sessionId, this.of(sessionId, viewer.identity));
+    const { identity } = viewer;
+    viewer.tellViewers(sessionId, seenBy(identity, this.#watching(sessionId, identity.kind)));
     if (!this.#told.has(sessionId)) this.#told.set(sessionId, this.#state(sessionId));
     this.#timer ??= setInterval(() => this.#tellAll(), VIEWERS_INTERVAL_MS).unref();
   }
@@ -59,7 +46,11 @@ export class Presence implements Disposable {
     this.#told = new Map([...readers.keys()].map((id) => [id, this.#state(id)]));
     for (const [id, asking] of readers) {
       if (this.#told.get(id) === before.get(id)) continue;
-      for (const { viewer } of asking) viewer.tellViewers(id, this.of(id, viewer.identity));
+      const [toUsers, toGuests] = [this.#watching(id, "login"), this.#watching(id, "guest")];
+      for (const { viewer } of asking) {
+        const { identity } = viewer;
+        viewer.tellViewers(id, seenBy(identity, identity.kind === "guest" ? toGuests : toUsers));
+      }
     }
     if (readers.size > 0) return;
     clearInterval(this.#timer);
@@ -67,25 +58,44 @@ export class Presence implements Disposable {
   }
 
   #state(sessionId: string): string {
-    const viewers = this.of(sessionId, { id: undefined, user: "", kind: "login" });
-    return JSON.stringify([viewers, this.#watching(sessionId).map(({ identity }) => identity.id)]);
+    return JSON.stringify(this.#watching(sessionId, "login"));
   }
 
-  #watching(sessionId: string): readonly Viewer[] {
-    return this.#hub.clients.filter((viewer) => viewer.watches(sessionId));
+  #watching(sessionId: string, readers: ViewerKind): readonly Watching[] {
+    const now = this.#hub.now();
+    const isForGuests = readers === "guest";
+    return this.#hub.clients
+      .filter((viewer) => viewer.watches(sessionId))
+      .map((viewer) => {
+        const { kind, shareId, user, id } = viewer.identity;
+        const shown = {
+          ...{ name: isForGuests && kind !== "guest" ? "User" : nameOf(viewer), kind },
+          ...{ mayType: viewer.mayType, isYou: false },
+          isTyping: now - viewer.typedAtMs(sessionId) < TYPING_SHOWN_MS,
+          ...(isForGuests || shareId === undefined ? {} : { shareId }),
+        };
+        return { id, user, shown };
+      });
   }
+}
+
+/** A client that watches, as others see it. */
+type Watching = Pick<ViewerIdentity, "id" | "user"> & { readonly shown: SessionViewer };
+
+/** `max`: of them, and the reader beyond. */
+function seenBy(
+  reader: PresenceReader,
+  watching: readonly Watching[],
+  max = MAX_TOLD_VIEWERS,
+): SessionViewer[] {
+  const isYou = ({ id, user }: Watching): boolean =>
+    reader.id === undefined ? reader.kind !== "guest" && user === reader.user : id === reader.id;
+  const seen = [...watching.slice(0, max), ...watching.slice(max).filter(isYou)];
+  return seen.map((each) => (isYou(each) ? { ...each.shown, isYou: true } : each.shown));
 }
 
 function nameOf({ hello, identity: { id, kind, user } }: Viewer): string {
   if (kind === "hq") return "HQ";
   if (kind !== "guest") return user;
-  const name = guestName(hello?.name ?? "");
-  return name === "" ? `Guest ${id}` : `${name} (guest)`;
-}
-
-/** The name that a guest chose, as one short line without invisible characters or ones that affect the text around them. */
-export function guestName(text: string): string {
-  const line = text.normalize("NFC").replace(/\s+/gu, " ").replace(/\p{C}/gu, "");
-  const plain = line.replace(/(\p{M}{2})\p{M}+/gu, "$1").trim();
-  return [...plain].slice(0, MAX_NAME_LENGTH).join("").trim();
+  return hello?.name ? `${hello.name} (guest)` : `Guest ${id}`;
 }

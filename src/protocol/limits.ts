@@ -123,6 +123,8 @@ export const DEFAULT_SHARE_LIFETIME_S = 86_400;
 export const MAX_SHARE_LIFETIME_S = 30 * 86_400;
 /** Minimum interval between two lists of a session's viewers for a client. */
 export const VIEWERS_INTERVAL_MS = 1_000;
+/** Viewers of a session of whom each of them is told: all of all would be quadratic. */
+export const MAX_TOLD_VIEWERS = 100;
 /** A viewer counts as typing for this time after its last key. */
 export const TYPING_SHOWN_MS = 3_000;
 

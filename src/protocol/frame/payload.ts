@@ -4,6 +4,7 @@ import { parseShallowJson } from "../../lib/data/json.ts";
 import { errorFromBody, type ServiceError } from "../errors.ts";
 import { MAX_EVENT_BYTES } from "../limits.ts";
 import { SessionStatus, TerminalSize } from "../schemas/session.ts";
+import { GuestName } from "../schemas/viewer.ts";
 import {
   badPayload,
   checkOffset,
@@ -51,7 +52,7 @@ export const UPLINK_CLIENT = "uplink";
 export const Hello = z.object({ client: z.string().max(128), version: z.string().max(128).optional() });
 
 /** `name`: of a guest, who chose it: it proves nothing. */
-const ClientHello = Hello.extend({ name: z.string().max(256).optional() });
+const ClientHello = Hello.extend({ name: GuestName.optional() });
 export type ClientHello = z.infer<typeof ClientHello>;
 
 /** Asks a client that sent HELLO to reconnect, after `afterMs` and a random part of `jitterMs`. */

@@ -14,3 +14,16 @@ export const SessionViewer = z.object({
   shareId: z.string().optional().describe("of a guest: the share link; guests are not told"),
 });
 export type SessionViewer = z.infer<typeof SessionViewer>;
+
+/** Characters of a guest's name. */
+const MAX_NAME_LENGTH = 32;
+
+/** The name that a guest chose, as one short line without invisible characters or ones that affect the text around them. */
+export const GuestName = z
+  .string()
+  .max(256)
+  .transform((text) => {
+    const line = text.normalize("NFC").replace(/\s+/gu, " ").replace(/\p{C}/gu, "");
+    const plain = line.replace(/(\p{M}{2})\p{M}+/gu, "$1").trim();
+    return [...plain].slice(0, MAX_NAME_LENGTH).join("").trim();
+  });

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { guestName } from "../../../src/hub/presence.ts";
+import { Hub } from "../../../src/hub/hub.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { ClientFlag, decodeJson, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { MAX_TOLD_VIEWERS } from "../../../src/protocol/limits.ts";
+import { GuestName, type SessionViewer } from "../../../src/protocol/schemas/viewer.ts";
+import { MemoryClient } from "./memory-client.ts";
+import { MemorySessions } from "./memory-sessions.ts";
 
 test.each([
   ["  Ana   Lund ", "Ana Lund"],
@@ -10,5 +16,39 @@ test.each([
   ["\u{1f600}".repeat(40), "\u{1f600}".repeat(32)],
   ["محمد", "محمد"],
 ])("a guest who says %j is called %j", (said, name) => {
-  expect(guestName(said)).toBe(name);
+  expect(GuestName.parse(said)).toBe(name);
+});
+
+test("of many viewers each is told of some and of itself, because all of all would be quadratic", async () => {
+  const sessions = new MemorySessions();
+  sessions.add("s");
+  using hub = new Hub({ backend: sessions, now: () => performance.now() });
+  const clients = Array.from({ length: MAX_TOLD_VIEWERS + 20 }, () => new MemoryClient(hub));
+  const told = (client?: MemoryClient): readonly SessionViewer[][] =>
+    (client?.of(FrameType.EVENT) ?? [])
+      .map(({ payload }) => Object(decodeJson(payload)))
+      .flatMap(({ kind, viewers }) => (kind === "viewers" ? [viewers] : []));
+  for (const client of clients) {
+    client.subscribe("s", { flags: SubscribeFlag.Events | ClientFlag.Viewers });
+    await client.reads(() => told(client).length > 0);
+  }
+  const [first, last] = [clients[0], clients.at(-1)];
+  expect(told(last)[0]).toHaveLength(MAX_TOLD_VIEWERS + 1);
+  expect(told(last)[0]?.filter(({ isYou }) => isYou)).toHaveLength(1);
+  // A change is told to all.
+  clients[3]?.viewer[Symbol.dispose]();
+  for (const client of [first, last]) await client?.reads(() => told(client).length > 1);
+  expect(
+    told(first)
+      .at(-1)
+      ?.findIndex(({ isYou }) => isYou),
+  ).toBe(0);
+  expect(told(first).at(-1)).toHaveLength(MAX_TOLD_VIEWERS);
+  expect(
+    told(last)
+      .at(-1)
+      ?.findIndex(({ isYou }) => isYou),
+  ).toBe(MAX_TOLD_VIEWERS);
+  const reader = { id: undefined, user: "me", kind: "login" } as const;
+  expect(hub.presence.of("s", reader)).toHaveLength(clients.length - 1);
 });
