@@ -258,8 +258,9 @@ export class Hub implements ViewerHub, Disposable {
   }
 }
 
-function isUplink({ isGlobal, isUplink }: Viewer): boolean {
-  return isGlobal && isUplink;
+/** Anybody may send the HELLO of an uplink. */
+function isUplink({ identity, isGlobal, isUplink }: Viewer): boolean {
+  return identity.kind === "hq" && isGlobal && isUplink;
 }
 
 function ofOne({ owner: _, ...event }: ServerEvent, { id, owner }: SessionRecord): ServerEvent {

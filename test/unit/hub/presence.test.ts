@@ -1,10 +1,17 @@
 import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
-import { FrameType } from "../../../src/protocol/frame/frame.ts";
-import { ClientFlag, decodeJson, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import {
+  ClientFlag,
+  decodeJson,
+  encodeJson,
+  encodeSubscribe,
+  SubscribeFlag,
+  UPLINK_CLIENT,
+} from "../../../src/protocol/frame/payload.ts";
 import { MAX_TOLD_VIEWERS } from "../../../src/protocol/limits.ts";
 import { GuestName, type SessionViewer } from "../../../src/protocol/schemas/viewer.ts";
-import { MemoryClient } from "./memory-client.ts";
+import { MemoryClient, MemoryPeer } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 
 test.each([
@@ -51,4 +58,18 @@ test("of many viewers each is told of some and of itself, because all of all wou
   ).toBe(MAX_TOLD_VIEWERS);
   const reader = { id: undefined, user: "me", kind: "login" } as const;
   expect(hub.presence.of("s", reader)).toHaveLength(clients.length - 1);
+});
+
+test("only connections of an HQ count as uplinks, whatever other clients call themselves", () => {
+  using hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
+  const global = encodeFrame(FrameType.SUBSCRIBE, "", encodeSubscribe({ flags: SubscribeFlag.Events }));
+  for (const kind of ["login", "guest", "hq"] as const) {
+    const viewer = hub.connect(new MemoryPeer(), { user: "me", address: undefined, kind });
+    viewer.receive(encodeFrame(FrameType.HELLO, "", encodeJson({ client: UPLINK_CLIENT })));
+    viewer.receive(global);
+    const isHq = kind === "hq";
+    expect(hub.uplinks).toEqual({ isOpen: isHq, closed: 0 });
+    viewer[Symbol.dispose]();
+    expect(hub.uplinks).toEqual({ isOpen: false, closed: isHq ? 1 : 0 });
+  }
 });
