@@ -49,11 +49,23 @@ export function guestRecord(record: SessionRecord, { mode, resize }: Allowance):
   };
 }
 
+/** The names of records, which are immutable: all guests see the same, and a command may have a megabyte. */
+const names = new WeakMap<SessionRecord, string>();
+
 /** A name that a user chose, or the default name without arguments and folder. */
-function guestName({ name, command: [program = "", ...args], cwd }: SessionRecord): string {
+function guestName(record: SessionRecord): string {
+  const { name, cwd } = record;
   const what = withoutFolder(name, cwd);
   if (what === undefined) return name;
-  const isLine = args.some((arg) => what !== "" && arg.trim().replace(/\s+/g, " ").startsWith(what));
+  const known = names.get(record) ?? withoutArguments(what, record.command);
+  names.set(record, known);
+  return known;
+}
+
+function withoutArguments(what: string, [program = "", ...args]: readonly string[]): string {
+  // No more words of an argument than can matter.
+  const count = what.split(/\s+/).length;
+  const isLine = args.some((arg) => what !== "" && arg.trim().split(/\s+/, count).join(" ").startsWith(what));
   return isLine ? basename(program) : what;
 }
 

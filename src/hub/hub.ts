@@ -5,7 +5,8 @@ import { histogram } from "../lib/data/histogram.ts";
 import { keyOf, type SourcePosition } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent } from "../protocol/frame/event.ts";
-import type { GoAway } from "../protocol/frame/payload.ts";
+import { encodeFrame, FrameType, type Magic } from "../protocol/frame/frame.ts";
+import { encodeJson, type GoAway } from "../protocol/frame/payload.ts";
 import { GOAWAY_PATIENCE_MS, PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
@@ -14,8 +15,8 @@ import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
 import { Presence } from "./presence.ts";
 import { Traffic } from "./traffic.ts";
-import type { HubView } from "./viewer/hub-view.ts";
-import { Viewer, type ViewerHub, type ViewerIdentity } from "./viewer/viewer.ts";
+import type { HubView, ViewerIdentity } from "./viewer/hub-view.ts";
+import { Viewer, type ViewerHub } from "./viewer/viewer.ts";
 
 /** Close code of RFC 6455. */
 const GOING_AWAY = 1001;
@@ -49,6 +50,7 @@ export class Hub implements ViewerHub, Disposable {
   readonly #watching: Disposable;
   readonly #keepAlive: NodeJS.Timeout;
   readonly #left = new Emitter<void>();
+  readonly #eventFrames = new WeakMap<ServerEvent, Partial<Record<Magic, Uint8Array>>>();
   readonly #epoch = randomUUID();
   #revision = 0;
   #lastId = 0;
@@ -202,12 +204,24 @@ export class Hub implements ViewerHub, Disposable {
     this.#revision += 1;
     const counted = record && { record: { ...record, viewers: this.viewersOf(record.id) } };
     const numbered = { ...event, ...counted, ...this.position };
+    // The same for all who were told the same before, so that it is encoded once.
+    const after = new Map<number, ServerEvent>([[this.#revision - 1, numbered]]);
     for (const [viewer, previous] of this.#clients) {
       const told = viewer.isGlobal ? viewer.view.shown(numbered) : undefined;
       if (told === undefined) continue;
       this.#clients.set(viewer, this.#revision);
-      viewer.notify(previous === this.#revision - 1 ? told : { ...told, previous });
+      const shared = told === numbered ? after.get(previous) : undefined;
+      const own = shared ?? (previous === this.#revision - 1 ? told : { ...told, previous });
+      if (told === numbered) after.set(previous, own);
+      viewer.notify(own);
     }
+  }
+
+  eventFrame(event: ServerEvent, magic: Magic): Uint8Array {
+    const frames = this.#eventFrames.get(event) ?? {};
+    this.#eventFrames.set(event, frames);
+    frames[magic] ??= encodeFrame(FrameType.EVENT, event.sessionId ?? "", encodeJson(event), magic);
+    return frames[magic];
   }
 
   /**

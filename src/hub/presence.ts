@@ -1,7 +1,8 @@
 // Who watches a session and who types, for the clients that request it. Other sessions cost nothing.
 import { MAX_TOLD_VIEWERS, TYPING_SHOWN_MS, VIEWERS_INTERVAL_MS } from "../protocol/limits.ts";
 import type { SessionViewer, ViewerKind } from "../protocol/schemas/viewer.ts";
-import type { Viewer, ViewerIdentity } from "./viewer/viewer.ts";
+import type { ViewerIdentity } from "./viewer/hub-view.ts";
+import type { Viewer } from "./viewer/viewer.ts";
 
 /** The recipient. `id`: of a client; `undefined` for a REST request, where "you" are all connections of its user. */
 type PresenceReader = Pick<ViewerIdentity, "user" | "kind"> & { readonly id: number | undefined };

@@ -1,4 +1,5 @@
 import type { ServerEvent } from "../../protocol/frame/event.ts";
+import type { ViewerKind } from "../../protocol/schemas/viewer.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { AuditHook } from "../requests.ts";
 
@@ -13,4 +14,14 @@ export type HubView = {
   /** The types of frames that the client may not send, each with the reason. */
   readonly refusals?: Pick<ReadonlyMap<number, string>, "get"> | undefined;
   readonly auditHook?: AuditHook;
+};
+
+/** Who is connected, as in GET /api/clients. `shareId`: of a guest. */
+export type ViewerIdentity = {
+  readonly id: number;
+  readonly user: string;
+  readonly address: string | undefined;
+  readonly kind: ViewerKind;
+  readonly shareId?: string | undefined;
+  readonly connectedAt: string;
 };

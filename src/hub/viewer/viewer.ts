@@ -2,7 +2,14 @@
 import type { SourcePosition } from "../../protocol/directory/session-change.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameType, isMalformed } from "../../protocol/frame/frame.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  FrameType,
+  isMalformed,
+  type Magic,
+} from "../../protocol/frame/frame.ts";
 import {
   ClientFlag,
   type ClientHello,
@@ -16,7 +23,7 @@ import {
   UPLINK_CLIENT,
 } from "../../protocol/frame/payload.ts";
 import { FEED_WINDOW_BYTES, MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
-import type { SessionViewer, ViewerKind } from "../../protocol/schemas/viewer.ts";
+import type { SessionViewer } from "../../protocol/schemas/viewer.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 import { Outbox, type Peer } from "../outbox.ts";
@@ -28,18 +35,8 @@ import {
   throttledAuditHook,
 } from "../requests.ts";
 import type { Traffic } from "../traffic.ts";
-import type { HubView } from "./hub-view.ts";
+import type { HubView, ViewerIdentity } from "./hub-view.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
-
-/** Who is connected, as in GET /api/clients. `shareId`: of a guest. */
-export type ViewerIdentity = {
-  readonly id: number;
-  readonly user: string;
-  readonly address: string | undefined;
-  readonly kind: ViewerKind;
-  readonly shareId?: string | undefined;
-  readonly connectedAt: string;
-};
 
 /** The parts of the hub that its viewers use. */
 export type ViewerHub = {
@@ -53,6 +50,8 @@ export type ViewerHub = {
   /** `sessions`: those that the client may see. `flags`: those of the first subscription. */
   openFeed(sessions: SessionBackend, sessionId: string, flags: number): Promise<Feed>;
   closeFeed(feed: Feed): void;
+  /** The frame of an event, shared by all who are told it: a record may have a megabyte. */
+  eventFrame(event: ServerEvent, magic: Magic): Uint8Array;
   /** The viewer is disposed of. */
   left(viewer: Viewer): void;
   /** `tell`: the client asks who watches the session. */
@@ -185,7 +184,7 @@ export class Viewer implements SubscriptionHost, Disposable {
   }
 
   notify(event: ServerEvent): void {
-    if (this.#isGlobal) this.#send(FrameType.EVENT, event.sessionId ?? "", encodeJson(event));
+    if (this.#isGlobal) this.#answer(this.#hub.eventFrame(event, this.outbox.magic));
   }
 
   /** Sends an event about several sessions to a client that watches all sessions or one of these. */
@@ -392,8 +391,12 @@ export class Viewer implements SubscriptionHost, Disposable {
   }
 
   #send(type: FrameType, sessionId: string, payload: Uint8Array): void {
+    this.#answer(encodeFrame(type, sessionId, payload, this.outbox.magic));
+  }
+
+  #answer(frame: Uint8Array): void {
     if (this.#isClosed) return;
-    this.outbox.answer(encodeFrame(type, sessionId, payload, this.outbox.magic));
+    this.outbox.answer(frame);
     this.#requests.crowded(this.outbox.isCrowded);
   }
 }

@@ -7,6 +7,7 @@ import { concatBytes } from "../../../src/lib/data/collect.ts";
 import { keyOf } from "../../../src/protocol/directory/session-change.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import type { View } from "../../../src/sessions/backend.ts";
 import { MemoryClient } from "../hub/memory-client.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
@@ -21,11 +22,27 @@ test.each([
   ["bash (~/a (~b))", ["/bin/bash"], "/home/ada/a (~b)", "bash"],
   ["bash (~)", ["/bin/bash"], "/home/ada", "bash"],
   ["mysql --password=x (/srv (1))", ["/bin/bash", "-lc", "mysql  --password=x"], "/srv (1)", "bash"],
+  ["a b (/srv)", ["/bin/bash", "-lc", " a \t bc d"], "/srv", "bash"],
+  ["a b (/srv)", ["/bin/bash", "-lc", "a", "b a b"], "/srv", "a b"],
   ["the name (of mine)", ["/bin/bash"], "/srv", "the name (of mine)"],
   ["demo", ["/bin/bash"], "/srv", "demo"],
 ])("a session called %j is %j to a guest", (name, command, cwd, shown) => {
   const { record } = new MemorySessions().add("s");
   expect(guestRecord({ ...record, name, command, cwd }, { mode: "view" }).name).toBe(shown);
+});
+
+test("the name of a record for guests is made once, however long its command", () => {
+  const { record } = new MemorySessions().add("s");
+  let reads = 0;
+  const long: SessionRecord = {
+    ...{ ...record, name: "a b (/srv)", cwd: "/srv" },
+    get command() {
+      reads += 1;
+      return ["/bin/bash", ..."a".repeat(200)];
+    },
+  };
+  const guests = Array.from({ length: 3 }, () => guestRecord(long, { mode: "view" }).name);
+  expect([guests, reads]).toEqual([["a b", "a b", "a b"], 1]);
 });
 
 test("a guest gets the session's events without its repository, its owner and other sessions", () => {
