@@ -3,7 +3,7 @@ import { z } from "zod";
 import { collectBytes } from "../../lib/data/collect.ts";
 import { ServiceError, unless } from "../../protocol/errors.ts";
 import { type ResizeEvent, resizeEvent } from "../../protocol/frame/event.ts";
-import { decodeJson } from "../../protocol/frame/payload.ts";
+import { decodeJson, type Subscribe } from "../../protocol/frame/payload.ts";
 import { decodeResync, type Resync } from "../../protocol/frame/resync.ts";
 import { parseSize, type TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
@@ -100,6 +100,21 @@ export async function readOutput(
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/**
+ * Whether a client gets the screen instead of output from its offset. Offsets of an unrecorded session begin with the feed:
+ * one from an earlier feed has no meaning, and the one from which a share may see the output is not known. An offset beyond
+ * all output of a running session is that of an earlier session with its id. `known`: as in `Subscription.apply`.
+ */
+export function isUnknownOffset(
+  { isRecorded, end, record }: Pick<Feed, "isRecorded" | "end" | "record">,
+  { from }: Pick<Subscribe, "from">,
+  { known, isLiveOnly }: { readonly known: number; readonly isLiveOnly: boolean },
+): boolean {
+  const offset = typeof from === "number" ? from : 0;
+  if (isRecorded) return offset > Math.max(end, known) && record.status !== "exited";
+  return isLiveOnly || offset > 0;
+}
 
 /** The screen in place of output that is not held any more or is too far behind. `isLiveOnly`: the client may not see earlier output. */
 export async function readScreen(

@@ -22,7 +22,7 @@ import {
 import { headerEvent, planReplay } from "../legacy/replay.ts";
 import { stdoutEncoder } from "../legacy/stdout-encoder.ts";
 import type { FrameSource, Outbox } from "../outbox.ts";
-import { readHistory, readScreen } from "./history.ts";
+import { isUnknownOffset, readHistory, readScreen } from "./history.ts";
 import type { HubView } from "./hub-view.ts";
 import { readSnapshot, Snapshots } from "./snapshots.ts";
 
@@ -121,11 +121,13 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
     const wantsOutput = this.has(SubscribeFlag.Stdout);
     const hasOffsets = this.has(SubscribeFlag.Offsets);
     const isFirst = this.#taken === undefined;
+    const isLiveOnly = this.#hidden !== undefined;
     this.#seek(this.#beginning(request, known, isNew), hasOffsets);
     this.#isResuming = wantsOutput && (request.from !== undefined || this.#isResuming);
     this.#hasEnded = false;
     if (!wantsOutput) this.#followEvents();
-    else if (isFirst && this.#isMissingOutput(request)) this.#fallBehind("screen");
+    else if (isFirst && isUnknownOffset(this.feed, request, { known, isLiveOnly }))
+      this.#fallBehind("screen");
     else this.#fallBehind(isFirst && !hasOffsets ? "replay" : "output");
     this.#applySnapshots(request);
     this.#isStatusDue = true;
@@ -175,14 +177,6 @@ export class Subscription implements FeedReader, FrameSource, Disposable {
   #beginning({ from }: Subscribe, known: number, isNew: boolean): number {
     if (from === "live") return isNew && this.#host.isUplink ? this.feed.recentStart : this.feed.end;
     return Math.min(from ?? this.#taken ?? 0, Math.max(this.feed.end, known));
-  }
-
-  /**
-   * Offsets of an unrecorded session begin with the feed. An offset from an earlier feed has no meaning, and the offset from
-   * which a share may see the output is not known.
-   */
-  #isMissingOutput({ from }: Subscribe): boolean {
-    return !this.feed.isRecorded && (this.#hidden !== undefined || (typeof from === "number" && from > 0));
   }
 
   /** Discards the queue. The next output begins at `offset`. */

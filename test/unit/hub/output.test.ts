@@ -67,6 +67,19 @@ test("a requested byte that this process does not have yet is awaited, one beyon
   expect(viewer.output.at(-1)).toEqual([6, "!"]);
 });
 
+test("a client that comes back with more output than a session has gets its screen: another one has the id now", async () => {
+  const { session, client } = setUp();
+  session.print("abc");
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout | Offsets, from: 1_000 });
+  await viewer.settled();
+  session.print("def");
+  await viewer.reads(() => viewer.output.length > 0);
+  expect(viewer.json(FrameType.SUBSCRIBED)).toMatchObject([{ offset: 3 }]);
+  expect(viewer.of(FrameType.RESYNC).map(({ payload }) => decodeResync(payload).offset)).toEqual([3]);
+  expect(viewer.output).toEqual([[3, "def"]]);
+});
+
 test("viewers miss no output that is still held although the upstream skipped it", async () => {
   const { session, client } = setUp();
   await using viewer = client();
