@@ -34,6 +34,10 @@ export class SessionScreen implements Disposable {
     this.#draining = this.#terminal.onOutput("drain", () => this.#attachment?.resume());
   }
 
+  get hasStatus(): boolean {
+    return this.#hasStatus;
+  }
+
   follow(from: number): void {
     this.#attachment?.[Symbol.dispose]();
     this.#attachment = this.#options.socket.attach(

@@ -42,6 +42,7 @@ type Options = AttachmentOptions & { readonly socket: SessionSocket; readonly te
 type AttachmentEnd = { readonly exitCode: number; readonly hasExited: boolean };
 
 const LOST = " ttyhq: connection lost, trying again; what you type is not sent ";
+const FULL = " ttyhq: the program does not read; some of what you typed was not sent ";
 const HINT_MS = 3_000;
 const PIPE_PATIENCE_MS = 24 * 3_600_000;
 const OVERFLOW_RETRY_MS = 200;
@@ -102,7 +103,10 @@ async function untilEnd(
   const screen = scope.use(new SessionScreen({ ...common, exited, refused: end.reject }));
   const created = command === "run" ? session : undefined;
   const size = scope.use(new SessionSize({ ...common, created }));
-  const readKeys = (): void => void scope.use(sessionKeys(options, screen, end));
+  const onFull = (): void => {
+    if (!scope.disposed && !screen.hasStatus) scope.use(briefly(FULL, screen, socket));
+  };
+  const readKeys = (): void => void scope.use(sessionKeys({ ...options, onFull }, screen, end));
   scope.use(watchLink(socket, linkEvents(screen, size, end)));
   // Keys also detach while the screen is awaited. The end of a pipe detaches only from a screen that was shown.
   if (terminal.isInteractive) {
@@ -157,7 +161,7 @@ function briefly(text: string, screen: SessionScreen, socket: SessionSocket): Di
 }
 
 function sessionKeys(
-  { command, socket, session, ...common }: Options,
+  { command, socket, session, onFull, ...common }: Options & { readonly onFull: () => void },
   screen: SessionScreen,
   end: PromiseWithResolvers<AttachmentEnd>,
 ): SessionKeys {
@@ -173,6 +177,7 @@ function sessionKeys(
       if (error instanceof ServiceError && error.code === "session_not_running") return;
       if (!isInteractive) end.reject(error);
       else if (socket.state.kind !== "open") screen.showStatus(LOST);
+      else if (error instanceof ServiceError && error.code === "input_overflow") onFull();
     },
   });
 }

@@ -215,3 +215,31 @@ describe("input from a pipe", () => {
     await expect(refused.ended).rejects.toThrow("you may only watch");
   });
 });
+
+test("a terminal says that typed input had no room at a program that does not read", async () => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
+  const server = new MemoryServer();
+  server.create("a");
+  const ended = attachTerminal({
+    ...{ cli: cliOf([], { stdin, stdout }), command: "run", isReadOnly: false, isQuiet: true },
+    server: {
+      client: createClient(() => Promise.reject(new Error("no request is made"))),
+      connect: async () => new SessionSocket({ clientName: "test", version: "1.2.3", open: server.open }),
+      answers: async () => true,
+      ...{ name: "here", controlDir: "/there" },
+    },
+    session: { id: "a", name: "a", cols: 80, rows: 24 },
+    detachKeys: parseDetachKeys("ctrl-p,ctrl-q"),
+  });
+  let shown = "";
+  stdout.on("data", (bytes) => {
+    shown += bytes;
+  });
+  await expect.poll(() => server.links.at(0)?.cursors.size).toBe(1);
+  server.errorsForCommands.push(new ServiceError("input_overflow", "no room"));
+  stdin.write("a long paste");
+  await expect.poll(() => shown).toContain("the program does not read");
+  stdin.write("\x10\x11");
+  expect(await ended).toBe(0);
+});
