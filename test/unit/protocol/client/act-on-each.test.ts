@@ -43,7 +43,7 @@ test("after the abort nothing more is sent, and a wait ends at once", async () =
   const act = async (target: string): Promise<void> => {
     sent.push(target);
     if (sent.length === 6) resolve();
-    throw limited(3600);
+    throw limited(60);
   };
   const acting = actOnEach([..."abcdefgh"], act, end.signal);
   await allSent;
@@ -51,3 +51,16 @@ test("after the abort nothing more is sent, and a wait ends at once", async () =
   expect(await acting).toEqual({ results: [], failures: [] });
   expect(sent).toEqual([..."abcdef"]);
 });
+
+test.each([86_400, 0])(
+  "a server that refuses with a wait of %i s without end holds up no other",
+  async (seconds) => {
+    const act = async (target: number): Promise<number> => {
+      if (target < 6) throw limited(seconds);
+      return target;
+    };
+    const { results, failures } = await actOnEach([0, 1, 2, 3, 4, 5, 6, 7], act);
+    expect(results).toEqual([6, 7]);
+    expect(failures.map(({ target }) => target)).toEqual([0, 1, 2, 3, 4, 5]);
+  },
+);
