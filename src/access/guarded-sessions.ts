@@ -74,6 +74,7 @@ function commands(backend: SessionBackend, after: After) {
 }
 
 function isOf(holder: Holder, record: SessionRecord): boolean {
-  if (holder.kind === "invited") return keyOf(record) === holder.session.key;
+  if (holder.kind === "invited")
+    return record.id === holder.session.id && keyOf(record) === holder.session.key;
   return record.owner !== undefined && record.owner === holder.owner;
 }

@@ -36,9 +36,10 @@ export function openAccess(parts: {
   const { sessionsOf, ownRequest } = access;
   const watching =
     shares &&
-    backend.watch(({ type, key }) => {
+    backend.watch(({ type, key, sessionId: id }) => {
       // A failed write is harmless: the link's session is gone.
-      if (type === "session-removed" && key !== undefined) void shares.forget(key).catch(() => undefined);
+      if (type === "session-removed" && id !== undefined && key !== undefined)
+        void shares.forget({ id, key }).catch(() => undefined);
     });
   const viewOf = (principal: Principal): HubView => ({
     ...access.viewOf(principal),

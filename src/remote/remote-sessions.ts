@@ -163,6 +163,8 @@ export class RemoteSessions implements SessionBackend {
   async get(id: string): Promise<SessionRecord> {
     try {
       const record = await this.#caller.call(getSession, { params: { id } });
+      // A share link is made for what this returns.
+      if (record.id !== id) throw new ServiceError("session_not_found", `no session ${id}`);
       return this.#specified?.sized(record) ?? record;
     } catch (cause) {
       // Other servers use other codes.

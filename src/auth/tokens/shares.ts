@@ -41,7 +41,7 @@ const TOKEN = /^([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22})$/;
 const ID_BYTES = 12;
 const SIGNATURE_BYTES = 16;
 
-/** `key`: a later session may have the same id. */
+/** A later session may have the same id. At an HQ, remotes choose both: a session of another one may have the same key. */
 type Session = { readonly id: string; readonly key: string };
 
 /** `from`: output before that offset is hidden. */
@@ -146,10 +146,10 @@ export class Shares {
   }
 
   /** Links of these sessions, oldest first. */
-  of(...sessions: readonly Pick<Session, "key">[]): readonly Share[] {
-    const keys = new Set(sessions.map(({ key }) => key));
+  of(...sessions: readonly Session[]): readonly Share[] {
+    const keys = new Map(sessions.map(({ id, key }) => [id, key]));
     return this.#kept()
-      .filter(({ sessionKey }) => keys.has(sessionKey))
+      .filter(({ sessionId, sessionKey }) => keys.get(sessionId) === sessionKey)
       .map((kept) => Share.parse(kept))
       .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
   }
@@ -160,7 +160,7 @@ export class Shares {
   }
 
   /** Takes effect for its guests at once, also on open sockets. ServiceError `share_not_found`. */
-  async update(session: Pick<Session, "key">, id: string, change: Pick<Share, "mode">): Promise<Share> {
+  async update(session: Session, id: string, change: Pick<Share, "mode">): Promise<Share> {
     const { expiresAtS, ...kept } = this.#find(session, id);
     const value: Kept = { ...kept, ...change };
     await this.#options.records.put({ id, kind: SHARE, expiresAtS, value });
@@ -168,17 +168,17 @@ export class Shares {
   }
 
   /** Disconnects its guests at once. ServiceError `share_not_found`. */
-  async revoke(session: Pick<Session, "key">, id: string): Promise<void> {
+  async revoke(session: Session, id: string): Promise<void> {
     await this.#options.records.end([this.#find(session, id)]);
   }
 
-  async forget(sessionKey: string): Promise<void> {
-    await this.#options.records.end(this.#kept().filter((kept) => kept.sessionKey === sessionKey));
+  async forget(session: Session): Promise<void> {
+    await this.#options.records.end(this.#kept().filter((kept) => isOf(kept, session)));
   }
 
-  #find(session: Pick<Session, "key">, id: string): Kept & Expiry {
+  #find(session: Session, id: string): Kept & Expiry {
     const share = keptIn(this.#options.records.get(id));
-    if (share?.sessionKey === session.key) return share;
+    if (share !== undefined && isOf(share, session)) return share;
     throw new ServiceError("share_not_found", `no share link ${id} of this session`);
   }
 
@@ -202,4 +202,8 @@ function keptIn(record: LiveRecord | undefined): (Kept & Expiry) | undefined {
 
 function iso(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+function isOf({ sessionId, sessionKey }: Kept, { id, key }: Session): boolean {
+  return sessionId === id && sessionKey === key;
 }

@@ -41,7 +41,7 @@ export function shareRoutes(parts: {
     listAllShares: async (_, { principal }) => {
       if (parts.shares === undefined) return [];
       const records = await sessionsOf(principal).list();
-      return [...parts.shares.of(...records.map((record) => ({ key: keyOf(record) })))];
+      return [...parts.shares.of(...records.map((record) => ({ id: record.id, key: keyOf(record) })))];
     },
     listViewers: async ({ params }, { principal }) => {
       const { id } = await sessionsOf(principal).get(params.id);

@@ -161,8 +161,8 @@ test("a guest of a session with more events than are read gets its output, and i
 test("a share link opens its own session, not a later one with the same id and time", async () => {
   const sessions = new MemorySessions();
   const session = sessions.add("s");
-  const of = (key: string) => {
-    const rights = { kind: "invited", session: { id: "s", key }, mode: "view" } as const;
+  const of = (key: string, id = "s") => {
+    const rights = { kind: "invited", session: { id, key }, mode: "view" } as const;
     const { viewOf } = sessionAccess(
       sessions,
       () => rights,
@@ -173,4 +173,7 @@ test("a share link opens its own session, not a later one with the same id and t
   expect(await of(keyOf(session)).get("s")).toMatchObject({ id: "s" });
   await expect(of("another").get("s")).rejects.toMatchObject({ code: "session_not_found" });
   expect(await of("another").list()).toEqual([]);
+  // A remote of an HQ may give its own session the key of another one.
+  await expect(of(keyOf(session), "another").get("s")).rejects.toMatchObject({ code: "session_not_found" });
+  expect(await of(keyOf(session), "another").list()).toEqual([]);
 });

@@ -129,3 +129,9 @@ test("a process that says that its remotes have left makes no room for more sess
       .toSorted(),
   );
 });
+
+test("an answer about another session than was asked for is none", async () => {
+  await using server = await serverOf(AnySession.parse({ id: "another", status: "running" }));
+  expect(await server.sessions.get("another")).toMatchObject({ id: "another" });
+  await expect(server.sessions.get("another-one")).rejects.toMatchObject({ code: "session_not_found" });
+});

@@ -47,3 +47,18 @@ test("a stored link with a field out of bounds opens nothing", async () => {
   };
   expect(await kept(links)).toEqual([]);
 });
+
+test("a session has no links of another one with the same key", async () => {
+  const records = { ...memoryRecords(now), instanceId: "one" };
+  const shares = new Shares({ secret: Secret.fromText("s"), records, now });
+  const link = { mode: "view", resize: false, from: undefined, lifetimeS: 60 } as const;
+  const by = { user: "me", through: "login" } as const;
+  const { id } = await shares.create({ id: "s", key: "k" }, { ...link, by });
+  const other = { id: "other", key: "k" };
+  expect(shares.of(other)).toEqual([]);
+  const missing = { code: "share_not_found" };
+  await expect(shares.update(other, id, { mode: "type" })).rejects.toMatchObject(missing);
+  await expect(shares.revoke(other, id)).rejects.toMatchObject(missing);
+  await shares.forget(other);
+  expect(shares.of({ id: "s", key: "k" })).toMatchObject([{ id, mode: "view" }]);
+});
