@@ -10,6 +10,7 @@ import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { commandLine, sessionProcesses } from "../../src/sessions/pty/process-tree.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 import { Program, shell, zombies } from "./harness/program.ts";
+import { UNREADABLE } from "./harness/unreadable-program.ts";
 
 test("ending a session ends the shell, its children and its jobs, whatever they do about signals", async () => {
   await using program = new Program("bash", ["--norc", "-im"]);
@@ -121,53 +122,9 @@ test("ending a session ends a program that moves on to a new process every two m
   await withDeadline(ended, PATIENCE_MS, "the end of all processes that hold the pipe open");
 });
 
-/**
- * A file system of its own answers the first reads of a file with errors: the kernel reads again, and keeps the lock of the
- * program's memory meanwhile. Another thread waits to change that memory, and whoever reads it waits behind.
- */
-const LOCKED = `
-import ctypes, glob, os, struct, sys, threading, time
-libc = ctypes.CDLL(None)
-def refuse(*_): print("refused", flush=True); os._exit(1)
-sys.excepthook = refuse
-uid, gid = os.getuid(), os.getgid()
-if libc.unshare(0x10020000) != 0: refuse()
-for name, text in ("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1"):
-    open("/proc/self/" + name, "w").write(text)
-fuse = os.open("/dev/fuse", os.O_RDWR)
-options = b"fd=%d,rootmode=40000,user_id=0,group_id=0" % fuse
-if libc.mount(b"fuse", sys.argv[1].encode(), b"fuse", 0, options) != 0: refuse()
-program = os.getpid()
-def serve():
-    reads = 0
-    while True:
-        _, operation, unique, node = struct.unpack_from("<IIQQ", os.read(fuse, 1 << 17))
-        def reply(data=b"", error=0): os.write(fuse, struct.pack("<IiQ", 16 + len(data), error, unique) + data)
-        mode = 0o40755 if node == 1 and operation != 1 else 0o100444
-        attributes = struct.pack("<6Q10I", 2, 4096, 1, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
-        if operation == 26: reply(struct.pack("<4I2H2I2HI", 7, 31, 65536, 0, 12, 10, 65536, 1, 0, 0, 0) + bytes(28))
-        elif operation == 1: reply(struct.pack("<4Q2I", 2, 0, 100, 100, 0, 0) + attributes)
-        elif operation == 3: reply(struct.pack("<Q2I", 100, 0, 0) + attributes)
-        elif operation == 14: reply(struct.pack("<Q2I", 1, 0, 0))
-        elif operation == 15 and reads < 2: reads += 1; reply(error=-5)
-        elif operation == 15:
-            states = lambda: [open(name).read().rsplit(")")[1][1] for name in glob.glob(f"/proc/{program}/task/*/stat")]
-            while "D" not in states(): time.sleep(0.01)
-            print("locked", flush=True); time.sleep(20); reply()
-        elif operation not in (2, 42): reply(error=-38)
-if os.fork() == 0: serve()
-file = os.open(sys.argv[1] + "/file", os.O_RDONLY)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-libc.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-page = libc.mmap(None, 4096, 1, 1, file, 0)
-threading.Thread(target=lambda: libc.memcmp(page, ctypes.create_string_buffer(8), 8)).start()
-while True: time.sleep(0.1); libc.mmap(None, 4096, 3, 0x22, -1, 0)
-`;
-
 test("a program whose memory cannot be read does not stop the process that asks for its command", async (context) => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-fuse-"));
-  await using program = new Program("python3", ["-c", LOCKED, folder.path]);
+  await using program = new Program("python3", ["-c", UNREADABLE, folder.path, "memory"]);
   const [state] = await program.shows(/locked|refused/);
   context.skip(state === "refused", "no user namespace, or no FUSE");
   const begunMs = performance.now();

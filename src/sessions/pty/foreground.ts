@@ -59,6 +59,8 @@ export class Foreground implements Disposable {
   #started: Started | undefined;
   #hasMarks = false;
   #isNaming = false;
+  /** The system may never answer. */
+  #isAsking = false;
 
   constructor(options: ForegroundOptions) {
     this.#options = options;
@@ -95,9 +97,11 @@ export class Foreground implements Disposable {
     const leftMs = this.#outputMs + INPUT_WAIT_QUIET_MS - now();
     this.#waitCheck = leftMs > 0 ? this.#checkWaitAfter(leftMs) : undefined;
     const workedMs = this.#outputMs - Math.max(typedMs(), this.#toldMs);
-    if (leftMs > 0 || workedMs < INPUT_WAIT_MIN_WORK_MS) return;
+    if (leftMs > 0 || workedMs < INPUT_WAIT_MIN_WORK_MS || this.#isAsking) return;
     const outputMs = this.#outputMs;
+    this.#isAsking = true;
     void this.#processes.isReadingTerminal(this.#processes.group(pid) ?? pid).then((isWaiting) => {
+      this.#isAsking = false;
       if (isWaiting && outputMs === this.#outputMs) onNews({ type: "waiting-for-input" });
     });
   }

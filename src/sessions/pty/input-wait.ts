@@ -1,6 +1,6 @@
 // Whether a program waits for a person: it waits in the kernel for input of a terminal, and for nothing else.
-import { opendirSync, readFileSync, readlinkSync } from "node:fs";
-import { open as openFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { opendir, open as openFile, readFile, readlink } from "node:fs/promises";
 import { Mutex } from "../../lib/async/mutex.ts";
 
 /** Which argument is the timeout: in `ms`, or as a `pointer`, of which only NULL is known. */
@@ -35,7 +35,7 @@ const MAX_PROCESSES = 32;
 export async function isReadingTerminal(pid: number): Promise<boolean> {
   const pids = [pid];
   for (const one of pids) {
-    if (await isReading(one)) return true;
+    if (await reads.take(() => isReading(one))) return true;
     pids.push(...childrenOf(one).slice(0, MAX_PROCESSES - pids.length));
   }
   return false;
@@ -44,19 +44,26 @@ export async function isReadingTerminal(pid: number): Promise<boolean> {
 /** Descriptors and what they are links to. */
 type Descriptors = ReadonlyMap<number, string>;
 
+/**
+ * Keeps the other threads that read files free. The state is the module's, since the threads are the process's. The kernel answers
+ * about a process only between its execs, which a FUSE can delay for ever, and takes seconds for an epoll of hundreds of
+ * thousands of descriptors.
+ */
+const reads = new Mutex();
+
 /** NOTE: never reads a process's memory, which can block for ever (userfaultfd, FUSE). */
 async function isReading(pid: number): Promise<boolean> {
   try {
-    const [call = "", ...values] = readFileSync(`/proc/${pid}/syscall`, "latin1").split(" ");
+    const [call = "", ...values] = (await readFile(`/proc/${pid}/syscall`, "latin1")).split(" ");
     const wait = CALLS[process.arch]?.[call];
     if (wait === undefined || !isLong(wait, values)) return false;
     const [first = Number.NaN, second = Number.NaN] = values.map(Number);
-    if (wait.kind === "read") return isTerminal(readlinkSync(`/proc/${pid}/fd/${first}`));
-    const open = descriptorsOf(pid);
+    if (wait.kind === "read") return isTerminal(await readlink(`/proc/${pid}/fd/${first}`));
+    const open = await descriptorsOf(pid);
     const candidates = await {
       poll: () => polled(open, second),
       select: () => selected(open, first, second),
-      epoll: () => epolls.take(() => watched(pid, first)),
+      epoll: () => watched(pid, first),
     }[wait.kind]();
     return (
       candidates.some((fd) => isTerminal(open.get(fd))) &&
@@ -88,10 +95,6 @@ function selected(open: Descriptors, end: number, readable: number): readonly nu
   return isSelected ? [...open.keys()].filter((fd) => fd < end) : [];
 }
 
-/** Keeps the other threads that read files free. The state is the module's, since the threads are the process's. */
-const epolls = new Mutex();
-
-/** The kernel takes seconds for an epoll of hundreds of thousands of descriptors, so it is not asked in this thread. */
 async function watched(pid: number, epoll: number): Promise<readonly number[]> {
   await using file = await openFile(`/proc/${pid}/fdinfo/${epoll}`);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_EPOLL_BYTES));
@@ -100,12 +103,11 @@ async function watched(pid: number, epoll: number): Promise<readonly number[]> {
   return Array.from(lines, ([, fd]) => Number(fd));
 }
 
-function descriptorsOf(pid: number): Descriptors {
+async function descriptorsOf(pid: number): Promise<Descriptors> {
   const open = new Map<number, string>();
-  using folder = opendirSync(`/proc/${pid}/fd`);
-  for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+  for await (const { name } of await opendir(`/proc/${pid}/fd`)) {
     if (open.size === MAX_DESCRIPTORS) throw new RangeError(`process ${pid} has too many descriptors`);
-    open.set(Number(entry.name), readlinkSync(`/proc/${pid}/fd/${entry.name}`));
+    open.set(Number(name), await readlink(`/proc/${pid}/fd/${name}`));
   }
   return open;
 }
