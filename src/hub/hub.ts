@@ -210,8 +210,8 @@ export class Hub implements ViewerHub, Disposable {
       const told = viewer.isGlobal ? viewer.view.shown(numbered) : undefined;
       if (told === undefined) continue;
       this.#clients.set(viewer, this.#revision);
-      const shared = told === numbered ? after.get(previous) : undefined;
-      const own = shared ?? (previous === this.#revision - 1 ? told : { ...told, previous });
+      const encoded = told === numbered ? after.get(previous) : undefined;
+      const own = encoded ?? (previous === this.#revision - 1 ? told : { ...told, previous });
       if (told === numbered) after.set(previous, own);
       viewer.notify(own);
     }
