@@ -19,11 +19,14 @@ export function guardedSessions(backend: SessionBackend, holder: Holder): Sessio
     holder.kind === "owner" ? record : guestRecord(record, holder.now());
   const ofHolder = (records: readonly SessionRecord[]) =>
     records.filter((record) => isOf(holder, record)).map(shown);
+  const missing = (id: string) => new ServiceError("session_not_found", `no session ${id}`);
   const checked = (id: string, record: SessionRecord): SessionRecord => {
     if (isOf(holder, record)) return shown(record);
-    throw new ServiceError("session_not_found", `no session ${id}`);
+    throw missing(id);
   };
   const find: SessionBackend["find"] = (id) => {
+    // An HQ asks all remotes for an id that it does not know.
+    if (holder.kind === "invited" && id !== holder.session.id) throw missing(id);
     const found = backend.find(id);
     return found instanceof Promise ? found.then((record) => checked(id, record)) : checked(id, found);
   };

@@ -8,7 +8,7 @@ import { keyOf } from "../../../src/protocol/directory/session-change.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import type { View } from "../../../src/sessions/backend.ts";
+import type { SessionBackend, View } from "../../../src/sessions/backend.ts";
 import { MemoryClient } from "../hub/memory-client.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 
@@ -176,4 +176,23 @@ test("a share link opens its own session, not a later one with the same id and t
   // A remote of an HQ may give its own session the key of another one.
   await expect(of(keyOf(session), "another").get("s")).rejects.toMatchObject({ code: "session_not_found" });
   expect(await of(keyOf(session), "another").list()).toEqual([]);
+});
+
+test("a guest's request for another session is not looked up, which at an HQ asks all remotes", async () => {
+  const { sessions } = oneSession();
+  const looked: string[] = [];
+  const backend: SessionBackend = Object.create(sessions);
+  backend.find = (id) => {
+    looked.push(id);
+    return sessions.find(id);
+  };
+  const rights = { kind: "invited", session: { id: "s", key: "k" }, mode: "view" } as const;
+  const guest = sessionAccess(
+    backend,
+    () => rights,
+    () => undefined,
+  ).viewOf({ rights }).sessions;
+  for (const asked of [guest.get("other"), guest.write("other", new Uint8Array(1))])
+    await expect(asked).rejects.toMatchObject({ code: "session_not_found" });
+  expect(looked).toEqual([]);
 });
