@@ -9,6 +9,8 @@ export const MAX_SESSION_ID_LENGTH = 64;
 export const MAX_SESSION_KEY_LENGTH = 256;
 /** Words of a command, and arguments beside a command, in a request; a record has at most twice as many words. */
 export const MAX_COMMAND_WORDS = 1024;
+/** Of the command in a session's record, with a space after each word; over that it is cut. The program gets all. */
+export const MAX_RECORDED_COMMAND_LENGTH = 4_096;
 /** Session id field of a frame (contract 1.1). */
 export const MAX_FRAME_SESSION_ID_BYTES = 256;
 /** A longer WebSocket message closes the connection with 1009 (contract 1.5). */

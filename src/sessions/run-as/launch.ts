@@ -1,6 +1,7 @@
 // From a request to what a pty is given: which program, where, with which environment (contract 2.1).
 import { basename, resolve } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
+import { MAX_RECORDED_COMMAND_LENGTH } from "../../protocol/limits.ts";
 import { type CreateSession, isVibeTunnelSpelling } from "../../protocol/schemas/session.ts";
 import { placesOf } from "../pty/program-path.ts";
 import type { PtyProgram } from "../pty/pty.ts";
@@ -42,7 +43,8 @@ export async function planLaunch(request: CreateSession, context: LaunchContext)
   return {
     program: runner.inTerminal({ file, args, cwd, size: { cols, rows }, env: { ...env, PWD: cwd } }),
     session: {
-      ...{ name: name === "" ? defaultName(request, file, cwd, home) : name, command: [file, ...args] },
+      name: name === "" ? defaultName(request, file, cwd, home) : name,
+      command: recordedCommand([file, ...args]),
       ...{ cwd, cwdFallback, shell: env.SHELL ?? shell, ...size },
     },
   };
@@ -110,6 +112,18 @@ async function findProgram(runner: Runner, file: string, path: string, cwd: stri
   throw new ServiceError("command_not_found", `no program ${file}; looked at ${candidates.join(", ")}`, {
     details: { command: file, lookedAt: candidates },
   });
+}
+
+/** The records of all sessions are listed together, so that one user's long commands would make the list too long for all. */
+function recordedCommand(words: readonly string[]): string[] {
+  const kept: string[] = [];
+  let left = MAX_RECORDED_COMMAND_LENGTH;
+  for (const word of words) {
+    if (word.length >= left) return [...kept, `${word.slice(0, left).toWellFormed()}…`];
+    kept.push(word);
+    left -= word.length + 1;
+  }
+  return kept;
 }
 
 /** For example "bash (~/dev/x)" (facts 3.6), or the line for the shell. */

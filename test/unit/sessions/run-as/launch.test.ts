@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { MAX_RECORDED_COMMAND_LENGTH } from "../../../../src/protocol/limits.ts";
 import { CreateSession, type CreateSessionBody } from "../../../../src/protocol/schemas/session.ts";
 import { type LaunchContext, type LaunchPlan, planLaunch } from "../../../../src/sessions/run-as/launch.ts";
 import { launchEnv } from "../../../../src/sessions/run-as/launch-env.ts";
@@ -51,6 +52,19 @@ describe("the command", () => {
     const planned = await plan(body, home.context);
     expect(planned.session.command).toEqual(command);
     expect([planned.program.file, ...planned.program.args]).toEqual(command);
+  });
+
+  test("a long one is cut in the record, and the program gets all of it", async () => {
+    await using home = await makeHome();
+    const args = Array.from({ length: 250 }, (_, at) => `${at}${"x".repeat(4_000)}`);
+    const { program, session } = await plan({ command: "tool", args }, home.context);
+    expect(program.args).toEqual(args);
+    const rest = MAX_RECORDED_COMMAND_LENGTH - "tool ".length - `${args[0]} `.length;
+    expect(session.command).toEqual(["tool", args[0], `${args[1]?.slice(0, rest)}…`]);
+    const short = { command: "tool", args: ["x".repeat(MAX_RECORDED_COMMAND_LENGTH - 6)] };
+    expect((await plan(short, home.context)).session.command).toEqual(["tool", ...short.args]);
+    const many = await plan({ command: "tool", args: Array(1_024).fill("é".repeat(9)) }, home.context);
+    expect(many.session.command.join(" ")).toHaveLength(MAX_RECORDED_COMMAND_LENGTH + 1);
   });
 
   test("args without a string to go with are refused", async () => {
