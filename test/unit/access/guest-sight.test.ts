@@ -180,10 +180,10 @@ test("a share link opens its own session, not a later one with the same id and t
 
 test("a guest's request for another session is not looked up, which at an HQ asks all remotes", async () => {
   const { sessions } = oneSession();
-  const looked: string[] = [];
+  const searched: string[] = [];
   const backend: SessionBackend = Object.create(sessions);
   backend.find = (id) => {
-    looked.push(id);
+    searched.push(id);
     return sessions.find(id);
   };
   const rights = { kind: "invited", session: { id: "s", key: "k" }, mode: "view" } as const;
@@ -194,5 +194,5 @@ test("a guest's request for another session is not looked up, which at an HQ ask
   ).viewOf({ rights }).sessions;
   for (const asked of [guest.get("other"), guest.write("other", new Uint8Array(1))])
     await expect(asked).rejects.toMatchObject({ code: "session_not_found" });
-  expect(looked).toEqual([]);
+  expect(searched).toEqual([]);
 });
