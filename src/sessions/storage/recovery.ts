@@ -79,9 +79,11 @@ async function repair(
 
 /** A journal, and the records that it lacks unless it has an exit. */
 async function readLost(files: SessionFiles, exit: JournalExit = HOST_LOST) {
-  const { size, mtime } = await stat(files.output);
-  const summary = { ...(await readSummary(files, size)), at: mtime.toISOString() };
-  if (summary.exit !== undefined) return { ...summary, missing: [] };
+  const { size } = await stat(files.output);
+  // A silent program may have run long after its last output; only a recorded exit was the end.
+  const { mtime } = await stat(files.events);
+  const summary = await readSummary(files, size);
+  if (summary.exit !== undefined) return { ...summary, at: mtime.toISOString(), missing: [] };
   const { time, outputBytes, gaps } = summary;
   const offset = size + lostBefore(gaps);
   const missing: JournalEvent[] = [

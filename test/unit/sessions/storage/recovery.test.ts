@@ -1,5 +1,5 @@
 // Recovery of the journal of a killed host, torn at any byte.
-import { cp, mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -300,4 +300,21 @@ test("an unreadable session is reported and hides no other", async () => {
   const recovered = await recoverSessions(controlDir, (id) => unreadable.push(id));
   expect(recovered.map(({ stored }) => stored.id)).toEqual(["one"]);
   expect(unreadable.sort()).toEqual(["empty", "nothing", "other", "torn"]);
+});
+
+test("a session has ended when its host was lost, not at its last output; one with a recorded exit at that", async () => {
+  const longAgo = new Date("2026-01-02T00:00:00.000Z");
+  const ending = async (name: string, exit: string): Promise<number> => {
+    const controlDir = await emptySession(name);
+    const { output, events } = controlDir.session(STORED.id);
+    await writeFile(output, whole.output);
+    await writeFile(events, Buffer.concat([whole.events, Buffer.from(exit)]));
+    for (const path of [output, events]) await utimes(path, longAgo, longAgo);
+    return Date.parse((await recover(controlDir)).stored.exit?.at ?? "");
+  };
+  const before = Date.now();
+  expect(await ending("silent", "")).toBeGreaterThanOrEqual(before);
+  expect(
+    await ending("exited", eventLine({ time: 9, offset: whole.output.length, kind: "x", data: "0" })),
+  ).toBe(longAgo.getTime());
 });
