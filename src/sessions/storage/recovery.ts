@@ -85,13 +85,15 @@ async function readLost(files: SessionFiles, exit: JournalExit = HOST_LOST) {
   const summary = await readSummary(files, size);
   if (summary.exit !== undefined) return { ...summary, at: mtime.toISOString(), missing: [] };
   const { time, outputBytes, gaps } = summary;
+  // After a boot the clock may be behind until it is set.
+  const at = new Date(Math.max(Date.now(), mtime.getTime())).toISOString();
   const offset = size + lostBefore(gaps);
   const missing: JournalEvent[] = [
     { time, offset, kind: "m", data: "the session host was lost" },
     { time, offset, kind: "x", data: exitData(exit) },
   ];
   if (outputBytes < offset) missing.unshift({ time, offset, kind: "o" });
-  return { ...summary, outputBytes: offset, missing };
+  return { ...summary, at, outputBytes: offset, missing };
 }
 
 function unlessDiskFault(error: unknown): void {
