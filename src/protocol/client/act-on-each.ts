@@ -11,8 +11,8 @@ const MAX_TRIES = 10;
 type Failure<T> = { readonly target: T; readonly error: unknown };
 
 /**
- * Acts on a few at a time; requests over the server's limit are sent later, if that is soon. After `signal` nothing more is sent. Results
- * and other failures have the order of the targets.
+ * Acts on a few at a time; requests over the server's limit are sent later, if that is soon. After `signal` nothing more
+ * is sent. Results and other failures have the order of the targets.
  */
 export async function actOnEach<T, Result>(
   targets: readonly T[],

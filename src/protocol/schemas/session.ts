@@ -3,6 +3,7 @@ import {
   DEFAULT_COLS,
   DEFAULT_ROWS,
   MAX_COMMAND_WORDS,
+  MAX_RECORDED_COMMAND_LENGTH,
   MAX_SESSION_ID_LENGTH,
   MAX_TERMINAL_SIZE,
   MIN_TERMINAL_SIZE,
@@ -125,7 +126,10 @@ export const SessionRecord = z.object({
   status: SessionStatus,
   pid: z.int().optional(),
   // Without a limit each wrong element makes an issue, and a remote may send millions.
-  command: z.array(z.string()).max(2 * MAX_COMMAND_WORDS),
+  command: z
+    .array(z.string())
+    .max(2 * MAX_COMMAND_WORDS)
+    .describe(`over ${MAX_RECORDED_COMMAND_LENGTH} characters it is cut, with an ellipsis`),
   cwd: z.string(),
   workingDir: z.string().describe("the same as cwd, for VibeTunnel's clients"),
   cwdFallback: Flag.describe(

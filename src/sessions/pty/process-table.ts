@@ -27,8 +27,8 @@ export type ProcessTable = {
   stat(pid: number): ProcessStat | undefined;
   all(): Promise<readonly ProcessStat[]>;
   /**
-   * The program's first arguments, its name before them. Rejects or is empty if they are unknown. Linux reads them in the memory of
-   * that process, which can keep them from being read for ever: nothing may wait for the answer.
+   * The program's first arguments, its name before them. Rejects or is empty if they are unknown. Linux reads them in the
+   * memory of that process, which can keep them from being read for ever: nothing may wait for the answer.
    */
   words(pid: number): Promise<readonly string[]>;
 };

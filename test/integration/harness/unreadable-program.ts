@@ -1,5 +1,5 @@
 /**
- * A program of python3 that keeps others from reading about it for 20 s, by a file system of its own in the folder argv[1].
+ * A program of python3 that keeps others from reading about it for 8 s, by a file system of its own in the folder argv[1].
  *
  * argv[2] is "memory": the file system answers the first reads of a file with errors. The kernel reads again, and keeps the lock
  * of the program's memory meanwhile. Another thread waits to change that memory, and whoever reads it waits behind.
@@ -35,8 +35,8 @@ def serve():
         elif operation == 15:
             states = lambda: [open(name).read().rsplit(")")[1][1] for name in glob.glob(f"/proc/{program}/task/*/stat")]
             while "D" not in states(): time.sleep(0.01)
-            print("locked", flush=True); time.sleep(20); reply()
-        elif operation == 25: print("locked", flush=True); time.sleep(20); os._exit(0)
+            print("locked", flush=True); time.sleep(8); reply()
+        elif operation == 25: print("locked", flush=True); time.sleep(8); os._exit(0)
         elif operation not in (2, 42): reply(error=-38)
 if os.fork() == 0: serve()
 file = os.open(sys.argv[1] + "/file", os.O_RDONLY)
