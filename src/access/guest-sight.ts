@@ -52,17 +52,16 @@ export function guestRecord(record: SessionRecord, { mode, resize }: Allowance):
 /** The names of records, which are immutable: all guests see the same, and a command may have a megabyte. */
 const names = new WeakMap<SessionRecord, string>();
 
-/** A name that a user chose, or the default name without arguments and folder. */
 function guestName(record: SessionRecord): string {
-  const { name, cwd } = record;
-  const what = withoutFolder(name, cwd);
-  if (what === undefined) return name;
-  const known = names.get(record) ?? withoutArguments(what, record.command);
-  names.set(record, known);
-  return known;
+  const name = names.get(record) ?? nameWithoutLine(record);
+  names.set(record, name);
+  return name;
 }
 
-function withoutArguments(what: string, [program = "", ...args]: readonly string[]): string {
+/** A name that a user chose, or the default name without arguments and folder. */
+function nameWithoutLine({ name, command: [program = "", ...args], cwd }: SessionRecord): string {
+  const what = withoutFolder(name, cwd);
+  if (what === undefined) return name;
   // No more words of an argument than can matter.
   const count = what.split(/\s+/).length;
   const isLine = args.some((arg) => what !== "" && arg.trim().split(/\s+/, count).join(" ").startsWith(what));
