@@ -25,7 +25,12 @@ type UsageParts = {
   /** At an HQ the sessions of all machines. */
   readonly backend: Pick<SessionBackend, "list">;
   readonly hub: Pick<Hub, "clients">;
-  readonly gate: Pick<Gate, "shares" | "loginRecords" | "users" | "config">;
+  readonly gate: {
+    readonly shares: Pick<NonNullable<Gate["shares"]>, "all"> | undefined;
+    readonly loginRecords: Pick<Gate["loginRecords"], "list" | "tokens">;
+    readonly users: Pick<Gate["users"], "own">;
+    readonly config: Pick<Gate["config"], "noAuth">;
+  };
   readonly config: {
     readonly rateLimits: Usage["perMinute"];
     readonly recording: { readonly maxBytes: number };
@@ -54,7 +59,9 @@ function usersOf({
   const all = new Map<string, UserUsage>();
   const add = (user: string, name: Exclude<keyof UserUsage, "user">, amount = 1): void => {
     const usage = all.get(user) ?? nothing(user);
-    all.set(user, { ...usage, [name]: usage[name] + amount });
+    // Remotes of an HQ choose the numbers in their records.
+    const sum = Math.min(Number.MAX_SAFE_INTEGER, usage[name] + Math.max(0, amount));
+    all.set(user, { ...usage, [name]: sum });
   };
   for (const { owner = users.own, status, outputBytes } of sessions) {
     add(owner, status === "exited" ? "ended" : "running");
