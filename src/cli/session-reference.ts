@@ -9,7 +9,7 @@ export function shortIds(
   sessions: readonly Pick<SessionRecord, "id" | "name">[],
 ): ReadonlyMap<string, string> {
   const names = new Set(sessions.map(({ name }) => name));
-  const longest = Math.max(MIN_SHORT_ID, ...sessions.map(({ id }) => id.length));
+  const longest = sessions.reduce((most, { id }) => Math.max(most, id.length), MIN_SHORT_ID);
   for (let length = MIN_SHORT_ID; length < longest; length += 1) {
     const short = new Set(sessions.map(({ id }) => id.slice(0, length)));
     if (short.size === sessions.length && names.isDisjointFrom(short)) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findSession } from "../../../src/cli/session-reference.ts";
+import { findSession, shortIds } from "../../../src/cli/session-reference.ts";
 import { record } from "./record.ts";
 
 const sessions = [
@@ -34,4 +34,12 @@ test.each(["ab", "twice", "old"])(
 
 test.each(["nothing", ""])("%j finds no session", (reference) => {
   expect(() => findSession(reference, sessions)).toThrow(`no session ${JSON.stringify(reference)}`);
+});
+
+test("there may be more sessions than a call has arguments", () => {
+  const sessions = Array.from({ length: 200_000 }, (_, index) => ({
+    id: `${1_000_000 + index}`,
+    name: "sh",
+  }));
+  expect(shortIds(sessions).get("1000007")).toBe("1000007");
 });
