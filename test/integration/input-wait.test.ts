@@ -123,6 +123,6 @@ test("a program that is kept in exec does not stop the process that asks what it
   const isReading = isReadingTerminal(program.pty.pid);
   await setTimeout(1_000);
   expect(performance.now() - begunMs).toBeLessThan(5_000);
-  // Its file system ends.
+  await program.end(500);
   expect(await isReading).toBe(false);
 });

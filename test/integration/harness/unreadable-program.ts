@@ -5,7 +5,8 @@
  * of the program's memory meanwhile. Another thread waits to change that memory, and whoever reads it waits behind.
  * "exec": the program executes another one, and the kernel waits for the file system to close a file.
  *
- * Prints "locked" then, or "refused" without user namespaces or FUSE.
+ * Prints "locked" then, or "refused" without user namespaces or FUSE. The file system alone has FUSE open, so that its end frees
+ * the program.
  */
 export const UNREADABLE = `
 import ctypes, glob, os, struct, sys, threading, time
@@ -39,6 +40,7 @@ def serve():
         elif operation == 25: print("locked", flush=True); time.sleep(8); os._exit(0)
         elif operation not in (2, 42): reply(error=-38)
 if os.fork() == 0: serve()
+os.close(fuse)
 file = os.open(sys.argv[1] + "/file", os.O_RDONLY)
 if sys.argv[2] == "exec": os.execv("/bin/sleep", ["sleep", "60"])
 libc.mmap.restype = ctypes.c_void_p
