@@ -10,7 +10,7 @@ import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { commandLine, sessionProcesses } from "../../src/sessions/pty/process-tree.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 import { Program, shell, zombies } from "./harness/program.ts";
-import { UNREADABLE } from "./harness/unreadable-program.ts";
+import { startUnreadable } from "./harness/unreadable-program.ts";
 
 test("ending a session ends the shell, its children and its jobs, whatever they do about signals", async () => {
   await using program = new Program("bash", ["--norc", "-im"]);
@@ -123,10 +123,8 @@ test("ending a session ends a program that moves on to a new process every two m
 });
 
 test("a program whose memory cannot be read does not stop the process that asks for its command", async (context) => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-fuse-"));
-  await using program = new Program("python3", ["-c", UNREADABLE, folder.path, "memory"]);
-  const [state] = await program.shows(/locked|refused/);
-  context.skip(state === "refused", "no user namespace, or no FUSE");
+  await using unreadable = await startUnreadable("memory", context);
+  const { program } = unreadable;
   const begunMs = performance.now();
   const command = commandLine(program.pty.pid);
   expect(performance.now() - begunMs).toBeLessThan(5_000);

@@ -41,7 +41,7 @@ const TOKEN = /^([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22})$/;
 const ID_BYTES = 12;
 const SIGNATURE_BYTES = 16;
 
-/** A later session may have the same id. At an HQ, remotes choose both: a session of another one may have the same key. */
+/** A later session may have the same id, and at an HQ a session of another remote the same key: remotes choose their keys. */
 type Session = { readonly id: string; readonly key: string };
 
 /** `from`: output before that offset is hidden. */

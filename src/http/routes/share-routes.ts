@@ -4,6 +4,7 @@ import type { Shares } from "../../auth/tokens/shares.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { keyOf } from "../../protocol/directory/session-change.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { Context, Routes } from "../route.ts";
 import type { SessionRouteParts } from "./session-routes.ts";
 
@@ -23,10 +24,8 @@ export function shareRoutes(parts: {
     if (parts.shares !== undefined) return parts.shares;
     throw new ServiceError("forbidden", "without login everyone has all sessions: there is nothing to share");
   };
-  const sessionOf = async ({ principal }: Context, id: string) => {
-    const record = await sessionsOf(principal).get(id);
-    return { ...record, key: keyOf(record) };
-  };
+  const keyed = (record: SessionRecord) => ({ ...record, key: keyOf(record) });
+  const sessionOf = async ({ principal }: Context, id: string) => keyed(await sessionsOf(principal).get(id));
   return {
     createShare: async ({ params, body: { mode, resize, history, expiresIn } }, context) => {
       const shares = sharesOrThrow();
@@ -41,7 +40,7 @@ export function shareRoutes(parts: {
     listAllShares: async (_, { principal }) => {
       if (parts.shares === undefined) return [];
       const records = await sessionsOf(principal).list();
-      return [...parts.shares.of(...records.map((record) => ({ id: record.id, key: keyOf(record) })))];
+      return [...parts.shares.of(...records.map(keyed))];
     },
     listViewers: async ({ params }, { principal }) => {
       const { id } = await sessionsOf(principal).get(params.id);

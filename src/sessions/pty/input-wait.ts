@@ -1,7 +1,8 @@
 // Whether a program waits for a person: it waits in the kernel for input of a terminal, and for nothing else.
 import { readFileSync } from "node:fs";
-import { opendir, open as openFile, readFile, readlink } from "node:fs/promises";
+import { opendir, readFile, readlink } from "node:fs/promises";
 import { Mutex } from "../../lib/async/mutex.ts";
+import { readStart } from "./process-table.ts";
 
 /** Which argument is the timeout: in `ms`, or as a `pointer`, of which only NULL is known. */
 type Wait = {
@@ -45,9 +46,9 @@ export async function isReadingTerminal(pid: number): Promise<boolean> {
 type Descriptors = ReadonlyMap<number, string>;
 
 /**
- * Keeps the other threads that read files free. The state is the module's, since the threads are the process's. The kernel answers
- * about a process only between its execs, which a FUSE can delay for ever, and takes seconds for an epoll of hundreds of
- * thousands of descriptors.
+ * Keeps the other threads that read files free. The state is the module's, since the threads are the process's. The kernel
+ * answers about a process only between its execs, which a FUSE can delay for ever, and takes seconds for an epoll of
+ * hundreds of thousands of descriptors.
  */
 const reads = new Mutex();
 
@@ -96,11 +97,9 @@ function selected(open: Descriptors, end: number, readable: number): readonly nu
 }
 
 async function watched(pid: number, epoll: number): Promise<readonly number[]> {
-  await using file = await openFile(`/proc/${pid}/fdinfo/${epoll}`);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_EPOLL_BYTES));
-  if (bytesRead === buffer.length) throw new RangeError(`process ${pid} watches too many descriptors`);
-  const lines = buffer.toString("latin1", 0, bytesRead).matchAll(/^tfd:\s*(\d+)/gm);
-  return Array.from(lines, ([, fd]) => Number(fd));
+  const text = await readStart(`/proc/${pid}/fdinfo/${epoll}`, MAX_EPOLL_BYTES);
+  if (text.length === MAX_EPOLL_BYTES) throw new RangeError(`process ${pid} watches too many descriptors`);
+  return Array.from(text.matchAll(/^tfd:\s*(\d+)/gm), ([, fd]) => Number(fd));
 }
 
 async function descriptorsOf(pid: number): Promise<Descriptors> {

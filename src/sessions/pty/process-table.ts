@@ -66,8 +66,8 @@ const procTable: ProcessTable = {
 /** Keeps the other threads that read files free. The state is the module's, since the threads are the process's. */
 const commands = new Mutex();
 
-/** At most that many bytes. */
-async function readStart(path: string, length: number): Promise<string> {
+/** At most that many bytes, as a thread reads them. */
+export async function readStart(path: string, length: number): Promise<string> {
   await using file = await openFile(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length));
   return buffer.toString("utf8", 0, bytesRead);

@@ -1,3 +1,9 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "vitest";
+import { Program } from "./program.ts";
+
 /**
  * A program of python3 that keeps others from reading about it for 8 s, by a file system of its own in the folder argv[1].
  *
@@ -8,7 +14,7 @@
  * Prints "locked" then, or "refused" without user namespaces or FUSE. The file system alone has FUSE open, so that its end frees
  * the program.
  */
-export const UNREADABLE = `
+const UNREADABLE = `
 import ctypes, glob, os, struct, sys, threading, time
 libc = ctypes.CDLL(None)
 def refuse(*_): print("refused", flush=True); os._exit(1)
@@ -50,3 +56,17 @@ page = libc.mmap(None, 4096, 1, 1, file, 0)
 threading.Thread(target=lambda: libc.memcmp(page, ctypes.create_string_buffer(8), 8)).start()
 while True: time.sleep(0.1); libc.mmap(None, 4096, 3, 0x22, -1, 0)
 `;
+
+/** That program, once it keeps others from reading; skips the test where that is not possible. */
+export async function startUnreadable(
+  kind: "memory" | "exec",
+  context: Pick<TestContext, "skip">,
+): Promise<{ readonly program: Program } & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(await mkdtempDisposable(join(tmpdir(), "ttyhq-fuse-")));
+  const program = stack.use(new Program("python3", ["-c", UNREADABLE, path, kind]));
+  const [state] = await program.shows(/locked|refused/);
+  context.skip(state === "refused", "no user namespace, or no FUSE");
+  const owned = stack.move();
+  return { program, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
